@@ -1,0 +1,44 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, SetupFailed } from "./root.mjs";
+
+/** The first that strips types without a flag. */
+const NODE_MIN = [22, 18];
+
+/**
+ * The Node to run Holdfast with: the checkout's own, else the one that runs this.
+ *
+ * @returns {string} its path
+ * @throws {SetupFailed} when that is too old
+ */
+export function findNode() {
+  const own = join(ROOT, "node_modules/.bin/node");
+  const ownVersion = versionOf(own);
+  if (isNewEnough(ownVersion)) return own;
+  if (isNewEnough(process.version)) return process.execPath;
+  throw new SetupFailed(
+    `Node ${NODE_MIN.join(".")} or newer is needed, and this is ${process.version.slice(1)}. ` +
+      "The checkout brings its own, but npm was told to leave out install scripts: run `npm ci --ignore-scripts=false`.",
+    2,
+  );
+}
+
+/** @param {string} file */
+function versionOf(file) {
+  if (!existsSync(file)) return undefined;
+  // Inside an npm script this process is the checkout's Node already, and asking it would take 40 ms.
+  if (realpathSync(file) === realpathSync(process.execPath)) return process.version;
+  try {
+    return execFileSync(file, ["--version"], { encoding: "utf8" }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string | undefined} version */
+function isNewEnough(version) {
+  const [major = 0, minor = 0] = (version ?? "").replace(/^v/u, "").split(".").map(Number);
+  const [majorMin = 0, minorMin = 0] = NODE_MIN;
+  return major > majorMin || (major === majorMin && minor >= minorMin);
+}

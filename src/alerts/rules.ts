@@ -1,0 +1,110 @@
+import { ALERT_INBOX_AGE_SECONDS, ALERT_REFUSED_SECONDS } from "../limits.ts";
+import type { Queryable } from "../postgres/pool.ts";
+
+export type AlertKind =
+  | "inbox_old"
+  | "receipt_failing"
+  | "quarantine_open"
+  | "balance_broken"
+  | "enrichment_failing"
+  | "enrichment_forbidden"
+  | "signature_failing"
+  | "source_unknown"
+  | "spool_in_use"
+  | "disk_low"
+  | "durability_unsafe";
+
+/** Something that is wrong now. `source` is empty when it concerns no single one. */
+export interface Finding {
+  kind: AlertKind;
+  source: string;
+  count: number;
+  since: Date;
+}
+
+interface Rule {
+  kind: AlertKind;
+  text: string;
+  values: unknown[];
+}
+
+/** Each rule is one question to the ledger, answered with a row (source, count, since) for whatever is wrong. */
+const RULES: readonly Rule[] = [
+  {
+    kind: "inbox_old",
+    text: `SELECT '' AS source, count(*) AS count, min(received_at) AS since FROM inbox
+      WHERE attempts = 0 AND received_at < now() - make_interval(secs => $1) HAVING count(*) > 0`,
+    values: [ALERT_INBOX_AGE_SECONDS],
+  },
+  {
+    kind: "receipt_failing",
+    text: "SELECT '' AS source, count(*) AS count, min(received_at) AS since FROM inbox WHERE attempts > 0 HAVING count(*) > 0",
+    values: [],
+  },
+  {
+    kind: "quarantine_open",
+    text: `SELECT s.name AS source, count(*) AS count, min(q.quarantined_at) AS since
+      FROM quarantine AS q JOIN sources AS s ON s.id = q.source WHERE q.state = 'open' GROUP BY s.name`,
+    values: [],
+  },
+  {
+    kind: "balance_broken",
+    text: `SELECT s.name AS source, sum(t.accepted - t.stored - t.duplicate - t.quarantined) AS count, min(t.hour) AS since
+      FROM tallies AS t JOIN sources AS s ON s.id = t.source
+      WHERE t.accepted <> t.stored + t.duplicate + t.quarantined GROUP BY s.name`,
+    values: [],
+  },
+  {
+    kind: "enrichment_failing",
+    text: "SELECT '' AS source, count(*) AS count, min(asked_at) AS since FROM enrichments WHERE state = 'failed' HAVING count(*) > 0",
+    values: [],
+  },
+  {
+    kind: "enrichment_forbidden",
+    // An account without Email Logs is asked through Messages, or the other way round: only without either it is off.
+    text: `SELECT '' AS source, count(*) AS count, min(changed_at) AS since FROM provider_apis
+      WHERE NOT EXISTS (SELECT FROM provider_apis WHERE state = 'available') HAVING count(*) > 0`,
+    values: [],
+  },
+  {
+    kind: "signature_failing",
+    text: `SELECT source, sum(count) AS count, min(first_at) AS since FROM refusals
+      WHERE code IN ('signature_invalid', 'signature_missing', 'no_key') AND source <> '' AND hour >= date_trunc('hour', now()) - interval '24 hours'
+      GROUP BY source HAVING max(last_at) > now() - make_interval(secs => $1)`,
+    values: [ALERT_REFUSED_SECONDS],
+  },
+  {
+    kind: "source_unknown",
+    text: `SELECT '' AS source, sum(count) AS count, min(first_at) AS since FROM refusals
+      WHERE code = 'source_unknown' AND hour >= date_trunc('hour', now()) - interval '24 hours'
+      HAVING max(last_at) > now() - make_interval(secs => $1)`,
+    values: [ALERT_REFUSED_SECONDS],
+  },
+  {
+    kind: "spool_in_use",
+    text: `SELECT '' AS source, sum(spool_posts) AS count, min(spool_oldest_event_at) AS since FROM instances
+      WHERE spool_posts > 0 HAVING count(*) > 0`,
+    values: [],
+  },
+  {
+    kind: "disk_low",
+    text: "SELECT '' AS source, count(*) AS count, now() AS since FROM instances WHERE disk_low HAVING count(*) > 0",
+    values: [],
+  },
+  {
+    kind: "durability_unsafe",
+    text: "SELECT '' AS source, count(*) AS count, min(started_at) AS since FROM instances WHERE unsafe <> '{}' HAVING count(*) > 0",
+    values: [],
+  },
+];
+
+/** All that is wrong now. */
+export async function findWrongs(db: Queryable): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { kind, text, values } of RULES) {
+    const found = await db.query<{ source: string; count: number; since: Date | null }>(text, values);
+    for (const { source, count, since } of found.rows)
+      findings.push({ kind, source, count: Math.abs(count), since: since ?? new Date() });
+  }
+  return findings;
+}

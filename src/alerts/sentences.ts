@@ -1,0 +1,39 @@
+import type { AlertKind, Finding } from "./rules.ts";
+
+/** SendGrid tries a refused event again for 24 hours after it happened; what is refused until then is lost for good. */
+const SENDGRID_PATIENCE_HOURS = 24;
+
+/** What an alert tells a person who reads it outside the page: what is wrong, what follows from it, what to do. */
+const SENTENCES: Readonly<Record<AlertKind, (finding: Finding, now: Date) => string>> = {
+  inbox_old: ({ count }) =>
+    `${count} receipts wait longer than they should. Nothing is lost, but the page lags. Is a process with the role projector running?`,
+  receipt_failing: ({ count }) =>
+    `${count} receipts cannot be projected. They are kept and tried again; their events do not show yet. The log has the reason.`,
+  quarantine_open: ({ count, source }) =>
+    `${count} items of the source ${source} could not be read. Look at the quarantine.`,
+  balance_broken: ({ count, source }) =>
+    `The balance of the source ${source} does not come out: ${count} events differ. Run holdfast verify.`,
+  enrichment_failing: ({ count }) =>
+    `${count} messages could not be enriched. They can be asked for again on their pages.`,
+  enrichment_forbidden: () =>
+    "SendGrid refuses its API to this key. Messages are not enriched. Check the key's scopes and the add-on.",
+  signature_failing: ({ count, source, since }, now) =>
+    `SendGrid is being refused at the source ${source} (${count} POSTs, wrong or missing signature). ${timeLeft(since, now)} Check the verification key.`,
+  source_unknown: ({ count, since }, now) =>
+    `${count} POSTs went to an address of no source. ${timeLeft(since, now)} Check the webhook's URL in SendGrid.`,
+  spool_in_use: ({ count }) =>
+    `${count} POSTs wait on disk, because PostgreSQL did not take them. Nothing is lost: they are filed when it does.`,
+  disk_low: () => "The disk is nearly full: POSTs are refused. SendGrid sends them again for 24 hours. Free space.",
+  durability_unsafe: () => "PostgreSQL is set up to lose what it commits (fsync or synchronous_commit off).",
+};
+
+/** The sentence for a finding, in English. */
+export function sentenceOf(finding: Finding, now: Date): string {
+  return SENTENCES[finding.kind](finding, now);
+}
+
+function timeLeft(since: Date, now: Date): string {
+  const minutes = Math.floor((since.getTime() + SENDGRID_PATIENCE_HOURS * 3_600_000 - now.getTime()) / 60_000);
+  if (minutes <= 0) return "The first of these events are lost for good.";
+  return `The first of these events are lost for good in ${Math.floor(minutes / 60)} h ${minutes % 60} min.`;
+}

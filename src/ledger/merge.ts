@@ -1,0 +1,182 @@
+import { compareBytes, type ParsedEvent } from "./event.ts";
+
+/** Delivery states by rank: the highest one reached is a message's state, whenever its event arrived. */
+export const DELIVERY_RANK = [
+  "unknown",
+  "processed",
+  "deferred",
+  "delivered",
+  "dropped",
+  "blocked",
+  "bounced",
+] as const;
+export type Delivery = (typeof DELIVERY_RANK)[number];
+
+/** Times of a message, by column: the earliest or the latest of the events that have one. Milliseconds. */
+export const EARLIEST = [
+  "first_event_at",
+  "processed_at",
+  "delivered_at",
+  "failed_at",
+  "first_open_at",
+  "first_machine_open_at",
+  "first_click_at",
+  "first_complaint_at",
+  "first_unsubscribe_at",
+] as const;
+export const LATEST = [
+  "last_event_at",
+  "deferred_at",
+  "last_open_at",
+  "last_machine_open_at",
+  "last_click_at",
+  "last_complaint_at",
+  "last_unsubscribe_at",
+  "last_resubscribe_at",
+] as const;
+export const COUNTS = ["opens", "machine_opens", "clicks"] as const;
+
+type Earliest = (typeof EARLIEST)[number];
+type Latest = (typeof LATEST)[number];
+type Count = (typeof COUNTS)[number];
+
+/** What events say about their message: a whole state, or what is to be merged into one. */
+export interface MessageState {
+  source: number;
+  recipient: string | null;
+  delivery: Delivery;
+  times: Partial<Record<Earliest | Latest, number>>;
+  counts: Record<Count, number>;
+  args: Record<string, string>;
+  categories: string[];
+}
+
+/** What one event says. A twin says all but its count: it is counted once, with the event it repeats. */
+export function stateOf(event: ParsedEvent, source: number, twin: boolean): MessageState {
+  const { delivery, earliest, latest, count } = meaningOf(event);
+  const times: MessageState["times"] = {};
+  for (const column of ["first_event_at", "last_event_at", ...earliest, ...latest] as const)
+    times[column] = event.occurredAtMs;
+  const counts = { opens: 0, machine_opens: 0, clicks: 0 };
+  if (count !== undefined && !twin) counts[count] = 1;
+  const { recipient, args, categories } = event;
+  return { source, recipient, delivery, times, counts, args, categories };
+}
+
+interface Meaning {
+  delivery: Delivery;
+  earliest: Earliest[];
+  latest: Latest[];
+  count?: Count;
+}
+
+/** The meaning of each kind of event for its message. A kind that is not known says only that something happened. */
+function meaningOf(event: ParsedEvent): Meaning {
+  const nothing: Meaning = { delivery: "unknown", earliest: [], latest: [] };
+  switch (event.type) {
+    case "processed":
+      return { delivery: "processed", earliest: ["processed_at"], latest: [] };
+    case "deferred":
+      return { delivery: "deferred", earliest: [], latest: ["deferred_at"] };
+    case "delivered":
+      return { delivery: "delivered", earliest: ["delivered_at"], latest: [] };
+    case "dropped":
+      return { delivery: "dropped", earliest: ["failed_at"], latest: [] };
+    case "bounce":
+      return { delivery: isBlock(event) ? "blocked" : "bounced", earliest: ["failed_at"], latest: [] };
+    case "open":
+      return isMachineOpen(event)
+        ? { ...nothing, earliest: ["first_machine_open_at"], latest: ["last_machine_open_at"], count: "machine_opens" }
+        : { ...nothing, earliest: ["first_open_at"], latest: ["last_open_at"], count: "opens" };
+    case "click":
+      return { ...nothing, earliest: ["first_click_at"], latest: ["last_click_at"], count: "clicks" };
+    case "spamreport":
+      return { ...nothing, earliest: ["first_complaint_at"], latest: ["last_complaint_at"] };
+    case "unsubscribe":
+    case "group_unsubscribe":
+      return { ...nothing, earliest: ["first_unsubscribe_at"], latest: ["last_unsubscribe_at"] };
+    case "group_resubscribe":
+      return { ...nothing, latest: ["last_resubscribe_at"] };
+    default:
+      return nothing;
+  }
+}
+
+/** A mail that was given up after 72 h of deferrals is a block: the address itself was never refused. */
+function isBlock(event: ParsedEvent): boolean {
+  const { type } = event.detail;
+  return type === "blocked" || type === "expired";
+}
+
+function isMachineOpen(event: ParsedEvent): boolean {
+  const { sg_machine_open: machine } = event.detail;
+  return machine === true || machine === "true";
+}
+
+/**
+ * Merges two states of one message.
+ *
+ * Invariant (promise P3): commutative and associative, so the order of arrival never changes the result; idempotent but
+ * for the counts, which only ever take events that were stored now. The UPDATE in `statements.ts` is the same merge in
+ * SQL. Tests: merge.test.ts, and project.pg.test.ts which compares the two.
+ */
+export function mergeStates(a: MessageState, b: MessageState): MessageState {
+  const times: MessageState["times"] = {};
+  for (const column of EARLIEST) setDefined(times, column, pick(a.times[column], b.times[column], Math.min));
+  for (const column of LATEST) setDefined(times, column, pick(a.times[column], b.times[column], Math.max));
+  return {
+    source: Math.min(a.source, b.source),
+    recipient: pick(a.recipient ?? undefined, b.recipient ?? undefined, leastBytes) ?? null,
+    delivery: rank(a.delivery) >= rank(b.delivery) ? a.delivery : b.delivery,
+    times,
+    counts: {
+      opens: a.counts.opens + b.counts.opens,
+      machine_opens: a.counts.machine_opens + b.counts.machine_opens,
+      clicks: a.counts.clicks + b.counts.clicks,
+    },
+    ...mergeExtras(a, b),
+  };
+}
+
+/** What items say of their message that the rows of events do not keep. */
+export type MessageExtras = Pick<MessageState, "args" | "categories">;
+
+export const NO_EXTRAS: MessageExtras = { args: {}, categories: [] };
+
+/** The part of the merge that needs the items themselves. */
+export function mergeExtras(a: MessageExtras, b: MessageExtras): MessageExtras {
+  return { args: mergeArgs(a.args, b.args), categories: mergeCategories(a.categories, b.categories) };
+}
+
+function rank(delivery: Delivery): number {
+  return DELIVERY_RANK.indexOf(delivery);
+}
+
+function pick<T>(a: T | undefined, b: T | undefined, choose: (a: T, b: T) => T): T | undefined {
+  if (a === undefined) return b;
+  return b === undefined ? a : choose(a, b);
+}
+
+function setDefined<K extends string>(target: Partial<Record<K, number>>, key: K, value: number | undefined): void {
+  if (value !== undefined) target[key] = value;
+}
+
+/** One copy goes to one recipient; where two spellings are seen, any fixed choice serves. */
+function leastBytes(a: string, b: string): string {
+  return compareBytes(a, b) <= 0 ? a : b;
+}
+
+/** Where both know a key, the greater text wins. The same rule stands in SQL as merge_args. */
+function mergeArgs(a: Record<string, string>, b: Record<string, string>): Record<string, string> {
+  const merged = Object.assign(Object.create(null) as Record<string, string>, a);
+  for (const [key, value] of Object.entries(b)) {
+    const known = merged[key];
+    merged[key] = known === undefined || compareBytes(known, value) < 0 ? value : known;
+  }
+  return merged;
+}
+
+function mergeCategories(a: string[], b: string[]): string[] {
+  if (a.length === 0 || b.length === 0) return a.length === 0 ? b : a;
+  return [...new Set([...a, ...b])].sort(compareBytes);
+}

@@ -1,0 +1,93 @@
+import { compareBytes, type ParsedEvent } from "./event.ts";
+import { canonicalJson } from "./json.ts";
+import { mergeStates, stateOf, type MessageState } from "./merge.ts";
+
+/** An event of a batch, with the receipt it came in. */
+export interface BatchEvent {
+  event: ParsedEvent;
+  source: number;
+  receipt: number;
+}
+
+/** All events of one message in a batch. `messageId` is null for a source's nameless message. */
+export interface MessageGroup {
+  key: string;
+  messageId: string | null;
+  source: number;
+  events: BatchEvent[];
+}
+
+/** An event that the ledger already holds, as far as it can make a new one a duplicate or a twin. */
+export interface HeldEvent {
+  eventId: string;
+  likeness: string;
+}
+
+export interface PlannedEvent extends BatchEvent {
+  twin: boolean;
+}
+
+/** What is to be stored for one message, and what it changes there. */
+export interface MessagePlan {
+  events: PlannedEvent[];
+  /** Events already held, or repeated within the batch. */
+  duplicates: BatchEvent[];
+  /** undefined when nothing new is to be stored. */
+  state: MessageState | undefined;
+}
+
+/** What names a message: its id, or for a nameless one its source. The prefixes keep an id that looks like another's key apart. */
+export function messageKey(messageId: string | null, source: number): string {
+  return messageId === null ? `source:${source}` : `message:${messageId}`;
+}
+
+/** Groups a batch by message. The groups come in the order in which every transaction touches their rows. */
+export function groupByMessage(events: readonly BatchEvent[]): MessageGroup[] {
+  const groups = new Map<string, MessageGroup>();
+  for (const entry of events) {
+    const { messageId } = entry.event;
+    const key = messageKey(messageId, entry.source);
+    const group = groups.get(key);
+    if (group !== undefined) group.events.push(entry);
+    else groups.set(key, { key, messageId, source: entry.source, events: [entry] });
+  }
+  return [...groups.values()].sort((a, b) => compareBytes(a.key, b.key));
+}
+
+/**
+ * Decides for one message which events of the batch are new, which are duplicates, and which of the new ones are twins:
+ * alike in all that a re-delivery repeats, under another id. Whichever of two twins comes second is the flagged one, so
+ * that of n alike events n - 1 are flagged, in any order.
+ */
+export function planMessage(group: MessageGroup, held: readonly HeldEvent[]): MessagePlan {
+  const seenIds = new Set(held.map(({ eventId }) => eventId));
+  const seenLikenesses = new Set(held.map(({ likeness }) => likeness));
+  const plan: MessagePlan = { events: [], duplicates: [], state: undefined };
+  for (const entry of group.events) {
+    const { event, source } = entry;
+    if (seenIds.has(event.eventId)) {
+      plan.duplicates.push(entry);
+      continue;
+    }
+    const likeness = likenessOf(event);
+    const twin = seenLikenesses.has(likeness);
+    seenIds.add(event.eventId);
+    seenLikenesses.add(likeness);
+    plan.events.push({ ...entry, twin });
+    const state = stateOf(event, source, twin);
+    plan.state = plan.state === undefined ? state : mergeStates(plan.state, state);
+  }
+  return plan;
+}
+
+/**
+ * What two twins have in common: type, time, recipient, url, attempt and reason; and whether a machine opened, since a
+ * mail program's open and a person's in the same second are two things.
+ */
+export function likenessOf(event: Pick<ParsedEvent, "type" | "occurredAtMs" | "recipient" | "detail">): string {
+  const { type, occurredAtMs, recipient, detail } = event;
+  return canonicalJson([type, occurredAtMs, recipient, ...LIKENESS_KEYS.map((key) => detail[key] ?? null)]);
+}
+
+/** The keys of an event's detail that make its likeness. */
+export const LIKENESS_KEYS = ["url", "attempt", "reason", "sg_machine_open"] as const;

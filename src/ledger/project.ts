@@ -1,0 +1,211 @@
+import { ARG_KEYS_MAX, NOTIFY_BYTES_MAX, NOTIFY_EVENTS_MAX } from "../limits.ts";
+import type { Connection } from "../postgres/pool.ts";
+import { parseReceipt } from "./parse.ts";
+import { groupByMessage, planMessage, type BatchEvent, type MessageGroup, type MessagePlan } from "./plan.ts";
+import {
+  deleteFromInbox,
+  insertArgKeys,
+  insertEvents,
+  insertQuarantined,
+  insertUnseenMessages,
+  lockMessages,
+  mergeIntoMessages,
+  readHeldEvents,
+  type NewEvent,
+  type ReceiptBody,
+  type ReceiptQuarantine,
+} from "./statements.ts";
+import { addTallies, tallyOf, type Tallies, type Tally } from "./tally.ts";
+
+export interface ProjectOptions {
+  settleSeconds: number;
+  /** Custom-arg names that this process knows to be in arg_keys. Only ever a saving; filled after the commit. */
+  knownArgKeys: ReadonlySet<string>;
+}
+
+export interface Projected {
+  receipts: number;
+  stored: number;
+  duplicate: number;
+  quarantined: number;
+  argKeys: readonly string[];
+}
+
+/**
+ * Files receipts: all their items become events, messages or quarantine, the tallies are added to, and the receipts leave
+ * the inbox, all in the caller's transaction.
+ *
+ * Invariant (promise P2): projecting the same receipt again, at any time, by any instance, changes nothing but the
+ * count of duplicates. Test: project.pg.test.ts.
+ */
+export async function projectReceipts(
+  tx: Connection,
+  receipts: readonly ReceiptBody[],
+  retry: number,
+  options: ProjectOptions,
+): Promise<Projected> {
+  const tallies: Tallies = new Map();
+  const receiptTally = new Map(
+    receipts.map(({ id, receivedAt, source }) => [id, tallyOf(tallies, receivedAt, source)]),
+  );
+  const { events, quarantined } = parseAll(receipts, receiptTally);
+
+  const filed = await fileEvents(tx, events, options.settleSeconds);
+  const quarantinedRows = await insertQuarantined(tx, quarantined);
+  const argKeys = argKeysOf(events, options.knownArgKeys);
+  if (argKeys.length > 0) await insertArgKeys(tx, argKeys, ARG_KEYS_MAX);
+
+  countFiled(receiptTally, filed);
+  countQuarantined(receiptTally, quarantined, quarantinedRows);
+  const [firstTally] = tallies.values();
+  if (firstTally !== undefined && retry > 0) {
+    firstTally.retries += retry;
+    firstTally.rescued += 1;
+  }
+  await deleteFromInbox(
+    tx,
+    receipts.map(({ id }) => id),
+  );
+  await addTallies(tx, tallies);
+  await notifyFiled(tx, filed.stored, filed.newEvents);
+  return {
+    receipts: receipts.length,
+    stored: filed.stored,
+    duplicate: filed.duplicates.length,
+    quarantined: quarantinedRows,
+    argKeys,
+  };
+}
+
+function parseAll(
+  receipts: readonly ReceiptBody[],
+  tallies: ReadonlyMap<number, Tally>,
+): { events: BatchEvent[]; quarantined: ReceiptQuarantine[] } {
+  const events: BatchEvent[] = [];
+  const quarantined: ReceiptQuarantine[] = [];
+  for (const { id, receivedAt, source, body } of receipts) {
+    const parsed = parseReceipt(body);
+    const tally = tallies.get(id);
+    if (tally !== undefined) {
+      tally.receipts += 1;
+      tally.accepted += parsed.accepted;
+      tally.sanitised += parsed.sanitised;
+    }
+    for (const event of parsed.events) events.push({ event, source, receipt: id });
+    for (const item of parsed.quarantined) quarantined.push({ receipt: id, receivedAt, source, item });
+  }
+  return { events, quarantined };
+}
+
+export interface Filed {
+  /** Rows that PostgreSQL says it inserted. */
+  stored: number;
+  newEvents: readonly NewEvent[];
+  duplicates: readonly BatchEvent[];
+}
+
+/** Stores the events that are new and merges them into their messages, in the caller's transaction. */
+export async function fileEvents(tx: Connection, events: readonly BatchEvent[], settleSeconds: number): Promise<Filed> {
+  const plans = await planAndInsertMessages(tx, groupByMessage(events), settleSeconds);
+  const newEvents = plans.flatMap(({ message, plan }) => plan.events.map((event): NewEvent => ({ ...event, message })));
+  const stored = newEvents.length === 0 ? 0 : await insertEvents(tx, newEvents);
+  const changes = plans.flatMap(({ message, plan, isNew, group }) =>
+    isNew || plan.state === undefined || group.messageId === null ? [] : [{ message, state: plan.state }],
+  );
+  if (changes.length > 0) await mergeIntoMessages(tx, changes);
+  return { stored, newEvents, duplicates: plans.flatMap(({ plan }) => plan.duplicates) };
+}
+
+interface PlannedMessage {
+  message: number;
+  group: MessageGroup;
+  plan: MessagePlan;
+  isNew: boolean;
+}
+
+/** A message that the ledger has not seen can hold none of its events, so its plan needs no look at the events. */
+async function planAndInsertMessages(
+  tx: Connection,
+  groups: readonly MessageGroup[],
+  settleSeconds: number,
+): Promise<PlannedMessage[]> {
+  if (groups.length === 0) return [];
+  const asNew = groups.map((group) => ({ group, plan: planMessage(group, []) }));
+  const inserted = await insertUnseenMessages(
+    tx,
+    asNew.map(({ group, plan }) => ({ group, state: plan.state })),
+    settleSeconds,
+  );
+  const newIds = new Map(inserted.map(({ id, key }) => [key, id]));
+  const known = groups.filter(({ key }) => !newIds.has(key));
+  const locked = known.length === 0 ? [] : await lockMessages(tx, known);
+  const knownIds = new Map(locked.map(({ id, key }) => [key, id]));
+  const candidates = known.map((group) => ({ group, message: requireId(knownIds, group) }));
+  const held = candidates.length === 0 ? new Map<number, never[]>() : await readHeldEvents(tx, candidates);
+  return [
+    ...asNew.flatMap(({ group, plan }) => {
+      const message = newIds.get(group.key);
+      return message === undefined ? [] : [{ message, group, plan, isNew: true }];
+    }),
+    ...candidates.map(({ group, message }) => ({
+      message,
+      group,
+      plan: planMessage(group, held.get(message) ?? []),
+      isNew: false,
+    })),
+  ];
+}
+
+function requireId(ids: ReadonlyMap<string, number>, group: MessageGroup): number {
+  const id = ids.get(group.key);
+  // Messages are never deleted while the service runs, so one that was not inserted must have been found.
+  if (id === undefined) throw new Error("a message was neither inserted nor found");
+  return id;
+}
+
+/**
+ * Counts into the tally of each event's own receipt. PostgreSQL's own count has the last word: a row that it did not
+ * insert is taken off again and shows as lost.
+ */
+function countFiled(tallies: ReadonlyMap<number, Tally>, filed: Filed): void {
+  for (const { receipt, twin } of filed.newEvents) {
+    add(tallies, receipt, "stored");
+    if (twin) add(tallies, receipt, "twin");
+  }
+  for (const { receipt } of filed.duplicates) add(tallies, receipt, "duplicate");
+  const [first] = tallies.keys();
+  if (first !== undefined) add(tallies, first, "stored", filed.stored - filed.newEvents.length);
+}
+
+function countQuarantined(
+  tallies: ReadonlyMap<number, Tally>,
+  items: readonly ReceiptQuarantine[],
+  rows: number,
+): void {
+  for (const { receipt } of items) add(tallies, receipt, "quarantined");
+  const [first] = tallies.keys();
+  if (first !== undefined) add(tallies, first, "quarantined", rows - items.length);
+}
+
+function add(tallies: ReadonlyMap<number, Tally>, receipt: number, column: keyof Tally, amount = 1): void {
+  const tally = tallies.get(receipt);
+  if (tally !== undefined) tally[column] += amount;
+}
+
+/** The names of the events' custom args but for the known ones, in order. */
+export function argKeysOf(events: readonly BatchEvent[], known: ReadonlySet<string> = new Set()): string[] {
+  const keys = new Set<string>();
+  for (const { event } of events) {
+    for (const key of Object.keys(event.args)) if (!known.has(key)) keys.add(key);
+  }
+  return [...keys].sort();
+}
+
+/** Tells the live page what was filed, at the commit: as many of the latest events as one notification can carry. */
+export async function notifyFiled(tx: Connection, filed: number, newEvents: readonly NewEvent[]): Promise<void> {
+  const latest = newEvents.toSorted((a, b) => a.event.occurredAtMs - b.event.occurredAtMs).slice(-NOTIFY_EVENTS_MAX);
+  const events = latest.map(({ message, event }) => [message, event.eventId]);
+  const payload = (): string => JSON.stringify({ filed, events });
+  while (Buffer.byteLength(payload()) > NOTIFY_BYTES_MAX) events.shift();
+  await tx.query({ name: "notify filed", text: "SELECT pg_notify('holdfast_filed', $1)", values: [payload()] });
+}

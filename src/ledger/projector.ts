@@ -1,0 +1,160 @@
+import { sqlState } from "../errors.ts";
+import {
+  ARG_KEYS_MAX,
+  DEADLOCK_RETRY_MS,
+  PROJECT_BACKOFF_MS_MAX,
+  PROJECT_BYTES_MAX,
+  PROJECT_IDLE_MS,
+  PROJECT_RECEIPTS_MAX,
+} from "../limits.ts";
+import type { Log } from "../log.ts";
+import { createLoop, type Loop } from "../loop.ts";
+import type { Connection, Pool } from "../postgres/pool.ts";
+import { DeadlockRetriesExhausted, transaction, type TransactionOptions } from "../postgres/transaction.ts";
+import { projectReceipts, type Projected } from "./project.ts";
+import { claimDue, claimThese, readBodies, type ClaimedReceipt } from "./statements.ts";
+import { addTallies, tallyOf, type Tallies } from "./tally.ts";
+
+export interface ProjectorOptions {
+  pool: Pool;
+  log: Log;
+  /** How long a new message waits before the API is asked about it. */
+  settleSeconds: number;
+  /** Told after each commit. */
+  onProjected?: (projected: Projected) => void;
+  /** Told of every deadlock retry, of every transaction saved by one, and of every one that none could save. */
+  onDeadlock?: (outcome: "retried" | "rescued" | "exhausted") => void;
+  /** Waits between deadlock retries; tests pass their own. */
+  wait?: TransactionOptions["wait"];
+}
+
+export interface Projector extends Loop {
+  /** Files one batch of due receipts. @returns whether there may be more. */
+  tick(): Promise<boolean>;
+}
+
+type BatchOutcome = { claimed: 0 } | { claimed: number; projected: Projected } | { claimed: number; failure: unknown };
+
+/**
+ * Turns the inbox into the ledger, batch by batch, until it is empty. Any number of projectors may run at once.
+ *
+ * A batch that fails is halved until the guilty receipt stands alone; that one stays in the inbox and is tried again
+ * with growing delay, and its neighbours go on (promise P4). Nothing is ever dropped.
+ */
+export function createProjector(options: ProjectorOptions): Projector {
+  const { pool, log, settleSeconds, onProjected, onDeadlock, wait } = options;
+  const knownArgKeys = new Set<string>();
+
+  /** Claims and files in one transaction. The claim is part of it, so a retry claims anew. */
+  async function projectBatch(claim: (tx: Connection) => Promise<ClaimedReceipt[]>): Promise<BatchOutcome> {
+    let batch: readonly ClaimedReceipt[] = [];
+    try {
+      let retries = 0;
+      const projected = await transaction(
+        pool,
+        async (tx, retry) => {
+          retries = retry;
+          batch = withinBytes(await claim(tx));
+          if (batch.length === 0) return undefined;
+          return projectReceipts(tx, await readBodies(tx, batch), retry, { settleSeconds, knownArgKeys });
+        },
+        { onRetry: () => onDeadlock?.("retried"), ...(wait === undefined ? {} : { wait }) },
+      );
+      if (projected === undefined) return { claimed: 0 };
+      if (retries > 0) onDeadlock?.("rescued");
+      for (const key of projected.argKeys) if (knownArgKeys.size < ARG_KEYS_MAX) knownArgKeys.add(key);
+      onProjected?.(projected);
+      return { claimed: batch.length, projected };
+    } catch (error) {
+      // Without a claimed receipt, or with a server that is away, no receipt is to blame.
+      if (batch.length === 0 || isServerFault(error)) throw error;
+      await resolveFailure(batch, error);
+      return { claimed: batch.length, failure: error };
+    }
+  }
+
+  async function resolveFailure(batch: readonly ClaimedReceipt[], failure: unknown): Promise<void> {
+    if (failure instanceof DeadlockRetriesExhausted) {
+      onDeadlock?.("exhausted");
+      await postpone(pool, batch, failure);
+      log.error(
+        { receipts: batch.length, retries: failure.retries },
+        "deadlock retries exhausted; the receipts are tried again later",
+      );
+      return;
+    }
+    const [only] = batch;
+    if (batch.length === 1 && only !== undefined) {
+      await postpone(pool, batch, failure);
+      log.error(
+        { err: failure, receipt: only.receipt, attempts: only.attempts + 1 },
+        "a receipt cannot be projected; it is tried again later",
+      );
+      return;
+    }
+    const middle = Math.ceil(batch.length / 2);
+    for (const half of [batch.slice(0, middle), batch.slice(middle)]) {
+      const receipts = half.map(({ receipt }) => receipt);
+      await projectBatch((tx) => claimThese(tx, receipts));
+    }
+  }
+
+  async function tick(): Promise<boolean> {
+    const outcome = await projectBatch((tx) => claimDue(tx, PROJECT_RECEIPTS_MAX));
+    return outcome.claimed > 0;
+  }
+
+  return { tick, ...createLoop({ name: "projector", log, tick, idleMs: PROJECT_IDLE_MS }) };
+}
+
+/** As many receipts from the front as fit the byte limit, and at least one. The others' locks end with the transaction. */
+function withinBytes(claimed: readonly ClaimedReceipt[]): readonly ClaimedReceipt[] {
+  let bytes = 0;
+  const end = claimed.findIndex((receipt, index) => {
+    bytes += receipt.bytes;
+    return index > 0 && bytes > PROJECT_BYTES_MAX;
+  });
+  return end === -1 ? claimed : claimed.slice(0, end);
+}
+
+/** Leaves failed receipts in the inbox, due again after 1 s, 2 s, 4 s … up to the limit. */
+async function postpone(pool: Pool, batch: readonly ClaimedReceipt[], failure: unknown): Promise<void> {
+  await transaction(pool, async (tx) => {
+    await tx.query(
+      `UPDATE inbox SET attempts = attempts + 1, last_error = $2,
+         next_attempt_at = now() + least(interval '1 second' * 2 ^ least(attempts, 20), interval '1 millisecond' * $3)
+       WHERE receipt = ANY ($1)`,
+      [batch.map(({ receipt }) => receipt), describe(failure), PROJECT_BACKOFF_MS_MAX],
+    );
+    const [first] = batch;
+    if (!(failure instanceof DeadlockRetriesExhausted) || first === undefined) return;
+    const tallies: Tallies = new Map();
+    const source = await tx.query<{ source: number }>(
+      "SELECT source FROM receipts WHERE id = $1 AND received_at = $2",
+      [first.receipt, first.receivedAt],
+    );
+    const tally = tallyOf(tallies, first.receivedAt, source.rows[0]?.source ?? 0);
+    tally.retries += DEADLOCK_RETRY_MS.length;
+    tally.exhausted += 1;
+    await addTallies(tx, tallies);
+  });
+}
+
+/** What is kept about a failure: PostgreSQL's own message can hold an address, its code and the error's name cannot. */
+function describe(failure: unknown): string {
+  const code = sqlState(failure);
+  if (code !== undefined) return `SQLSTATE ${code}`;
+  return failure instanceof Error ? failure.name : "unknown";
+}
+
+/**
+ * Whether the server or the way to it is at fault rather than the data: connection (08), resources (53), operator
+ * intervention (57), system (58), serialisation (40), or no SQLSTATE from a socket that broke.
+ */
+function isServerFault(failure: unknown): boolean {
+  if (failure instanceof DeadlockRetriesExhausted) return false;
+  const code = sqlState(failure);
+  if (code !== undefined) return /^(08|40|53|57|58)/.test(code);
+  if (!(failure instanceof Error)) return false;
+  return "syscall" in failure || /connection|timeout|timed out/i.test(failure.message);
+}

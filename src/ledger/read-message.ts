@@ -1,0 +1,186 @@
+import { DETAIL_BYTES_MAX, PROBABLE_LINK_DAYS, TIMELINE_EVENTS_MAX } from "../limits.ts";
+import type { Connection } from "../postgres/pool.ts";
+import { MESSAGE_COLUMNS, type MessageRow } from "./read-messages.ts";
+
+/** The times of a message, by column. */
+export interface MessageTimes {
+  processed: Date | null;
+  deferred: Date | null;
+  delivered: Date | null;
+  failed: Date | null;
+  firstOpen: Date | null;
+  lastOpen: Date | null;
+  firstMachineOpen: Date | null;
+  lastMachineOpen: Date | null;
+  firstClick: Date | null;
+  lastClick: Date | null;
+  firstComplaint: Date | null;
+  lastComplaint: Date | null;
+  firstUnsubscribe: Date | null;
+  lastUnsubscribe: Date | null;
+}
+
+/** `state` is null when nothing was ever to be asked (a nameless message). */
+export interface EnrichmentRow {
+  state: "pending" | "enriched" | "failed" | null;
+  askedAt: Date | null;
+  api: string | null;
+  status: string | null;
+  apiOpens: number | null;
+  apiClicks: number | null;
+  sender: string | null;
+  template: string | null;
+  error: string | null;
+}
+
+export interface EventRow {
+  eventId: string;
+  type: string;
+  occurredAt: Date;
+  recipient: string | null;
+  source: number;
+  origin: string;
+  twin: boolean;
+  probable: boolean;
+  receipt: number | null;
+  ordinal: number;
+  detail: Record<string, unknown>;
+  /** The detail is larger than DETAIL_BYTES_MAX, and empty here. */
+  detailLeftOut: boolean;
+}
+
+export interface ReceiptRow {
+  id: number;
+  receivedAt: Date;
+  source: number;
+  bytes: number;
+  sha256: Buffer;
+  signed: boolean;
+}
+
+export interface WholeMessage {
+  message: MessageRow;
+  times: MessageTimes;
+  enrichment: EnrichmentRow;
+  /** Oldest first, at most TIMELINE_EVENTS_MAX. */
+  events: EventRow[];
+  eventsLeftOut: number;
+  receipts: ReceiptRow[];
+}
+
+/** `nameless:SOURCE` names what has no id of its own: the events of a source that name no message. */
+const NAMELESS_PREFIX = "nameless:";
+
+/** The public id of a message. */
+export function publicMessageId(messageId: string | null, sourceName: string): string {
+  return messageId ?? `${NAMELESS_PREFIX}${sourceName}`;
+}
+
+/** The row number of a message, or undefined when no event has named it. */
+export async function findMessage(tx: Connection, publicId: string): Promise<number | undefined> {
+  const named = await tx.query<{ id: number }>("SELECT id FROM messages WHERE message_id = $1", [publicId]);
+  const [row] = named.rows;
+  // SendGrid's ids come first: should one begin with our prefix, it is that message.
+  if (row !== undefined || !publicId.startsWith(NAMELESS_PREFIX)) return row?.id;
+  const nameless = await tx.query<{ id: number }>(
+    "SELECT m.id FROM messages m JOIN sources s ON s.id = m.source WHERE m.message_id IS NULL AND s.name = $1",
+    [publicId.slice(NAMELESS_PREFIX.length)],
+  );
+  return nameless.rows[0]?.id;
+}
+
+/** A message whole: its state, its timeline, and the receipts behind it. `id` is a row number that exists. */
+export async function readMessage(tx: Connection, id: number): Promise<WholeMessage> {
+  const head = await tx.query<MessageRow & MessageTimes & EnrichmentRow>(HEAD, [id]);
+  const [row] = head.rows;
+  if (row === undefined) throw new Error(`message ${id} is not there`);
+  const own = await tx.query<EventRow & { total: number }>(OWN_EVENTS, [id, TIMELINE_EVENTS_MAX]);
+  const probable = await tx.query<EventRow>(PROBABLE_EVENTS, [id, PROBABLE_LINK_DAYS, TIMELINE_EVENTS_MAX]);
+  const events = [...own.rows.map(({ total: _total, ...event }) => event), ...probable.rows].sort(byTime);
+  const receipts = new Set(events.flatMap(({ receipt }) => receipt ?? []));
+  return {
+    message: row,
+    times: row,
+    enrichment: row,
+    events,
+    eventsLeftOut: (own.rows[0]?.total ?? 0) - own.rows.length,
+    receipts: receipts.size === 0 ? [] : await readReceipts(tx, [...receipts]),
+  };
+}
+
+async function readReceipts(tx: Connection, ids: readonly number[]): Promise<ReceiptRow[]> {
+  const result = await tx.query<ReceiptRow>(
+    `SELECT id, received_at AS "receivedAt", source, octet_length(body) AS bytes, sha256,
+       signature IS NOT NULL AND key IS NOT NULL AS signed
+     FROM receipts WHERE id = ANY ($1) ORDER BY received_at, id`,
+    [ids],
+  );
+  return result.rows;
+}
+
+const HEAD = `
+  SELECT ${MESSAGE_COLUMNS},
+    m.processed_at AS processed, m.deferred_at AS deferred, m.delivered_at AS delivered, m.failed_at AS failed,
+    m.first_open_at AS "firstOpen", m.last_open_at AS "lastOpen",
+    m.first_machine_open_at AS "firstMachineOpen", m.last_machine_open_at AS "lastMachineOpen",
+    m.first_click_at AS "firstClick", m.last_click_at AS "lastClick",
+    m.first_complaint_at AS "firstComplaint", m.last_complaint_at AS "lastComplaint",
+    m.first_unsubscribe_at AS "firstUnsubscribe", m.last_unsubscribe_at AS "lastUnsubscribe",
+    n.state, n.asked_at AS "askedAt", n.api, n.status, n.opens AS "apiOpens", n.clicks AS "apiClicks",
+    n.sender, n.template, n.error
+  FROM messages m LEFT JOIN enrichments n ON n.message = m.id WHERE m.id = $1`;
+
+const EVENT_COLUMNS = `
+  e.event_id AS "eventId", e.type, e.occurred_at AS "occurredAt", e.recipient, e.source, e.origin, e.twin,
+  e.receipt, e.ordinal, octet_length(e.detail::text) > ${DETAIL_BYTES_MAX} AS "detailLeftOut",
+  CASE WHEN octet_length(e.detail::text) > ${DETAIL_BYTES_MAX} THEN '{}' ELSE e.detail END AS detail`;
+
+/** What decides a message's state is never left out for the sake of opens and clicks, of which a scanner makes thousands. */
+const OWN_EVENTS = `
+  SELECT ${EVENT_COLUMNS}, false AS probable, count(*) OVER () AS total
+  FROM events e WHERE e.message = $1
+  ORDER BY e.type IN ('open', 'click'), e.occurred_at DESC, e.event_id LIMIT $2`;
+
+/**
+ * Events that named no message but this address, after this message and before the next one to it: most likely about
+ * this one. Only of the same source, since another account's mails are other mails.
+ */
+const PROBABLE_EVENTS = `
+  SELECT ${EVENT_COLUMNS}, true AS probable
+  FROM messages m JOIN events e ON lower(e.recipient) = lower(m.recipient) AND e.source = m.source
+  WHERE m.id = $1 AND m.message_id IS NOT NULL AND e.nameless
+    AND e.occurred_at >= m.first_event_at AND e.occurred_at < m.first_event_at + make_interval(days => $2)
+    AND NOT EXISTS (
+      SELECT FROM messages later
+      WHERE lower(later.recipient) = lower(m.recipient) AND later.source = m.source AND later.message_id IS NOT NULL
+        AND (later.first_event_at, later.id) > (m.first_event_at, m.id) AND later.first_event_at <= e.occurred_at)
+  ORDER BY e.occurred_at DESC LIMIT $3`;
+
+/** SendGrid's times are whole seconds, so a mail that is delivered at once has several events of one time. */
+const ORDER_WITHIN_A_SECOND = [
+  "processed",
+  "deferred",
+  "delivered",
+  "dropped",
+  "bounce",
+  "open",
+  "click",
+  "spamreport",
+  "unsubscribe",
+  "group_unsubscribe",
+  "group_resubscribe",
+];
+
+function byTime(a: EventRow, b: EventRow): number {
+  return (
+    a.occurredAt.getTime() - b.occurredAt.getTime() ||
+    orderOf(a.type) - orderOf(b.type) ||
+    (a.receipt ?? 0) - (b.receipt ?? 0) ||
+    a.ordinal - b.ordinal
+  );
+}
+
+function orderOf(type: string): number {
+  const index = ORDER_WITHIN_A_SECOND.indexOf(type);
+  return index === -1 ? ORDER_WITHIN_A_SECOND.length : index;
+}

@@ -1,0 +1,321 @@
+import type { Connection } from "../postgres/pool.ts";
+import type { JsonObject } from "./json.ts";
+import { COUNTS, EARLIEST, LATEST, type MessageState } from "./merge.ts";
+import type { QuarantinedItem } from "./parse.ts";
+import { likenessOf, LIKENESS_KEYS, type HeldEvent, type MessageGroup, type PlannedEvent } from "./plan.ts";
+
+/** The statements of the projecting transaction, in the order in which it uses them. One function is one statement. */
+
+export interface ClaimedReceipt {
+  receipt: number;
+  receivedAt: Date;
+  bytes: number;
+  attempts: number;
+}
+
+/** Receipts that are due, oldest first, locked for this transaction; those that others hold are passed over. */
+export async function claimDue(tx: Connection, receiptsMax: number): Promise<ClaimedReceipt[]> {
+  const claimed = await tx.query<ClaimedReceipt>({
+    name: "claim due",
+    text: `SELECT receipt, received_at AS "receivedAt", bytes, attempts FROM inbox
+      WHERE next_attempt_at <= now() ORDER BY receipt LIMIT $1 FOR UPDATE SKIP LOCKED`,
+    values: [receiptsMax],
+  });
+  return claimed.rows;
+}
+
+/** The receipts of these numbers that are still in the inbox and that nobody else holds. */
+export async function claimThese(tx: Connection, receipts: readonly number[]): Promise<ClaimedReceipt[]> {
+  const claimed = await tx.query<ClaimedReceipt>(
+    `SELECT receipt, received_at AS "receivedAt", bytes, attempts FROM inbox
+     WHERE receipt = ANY ($1) ORDER BY receipt FOR UPDATE SKIP LOCKED`,
+    [receipts],
+  );
+  return claimed.rows;
+}
+
+export interface ReceiptBody {
+  id: number;
+  receivedAt: Date;
+  source: number;
+  body: Buffer;
+}
+
+export async function readBodies(tx: Connection, claimed: readonly ClaimedReceipt[]): Promise<ReceiptBody[]> {
+  const bodies = await tx.query<ReceiptBody>({
+    name: "read bodies",
+    // The times let PostgreSQL look only into the partitions that can hold these receipts.
+    text: `SELECT id, received_at AS "receivedAt", source, body FROM receipts
+      WHERE id = ANY ($1) AND received_at BETWEEN $2 AND $3 ORDER BY id`,
+    values: [
+      claimed.map(({ receipt }) => receipt),
+      new Date(Math.min(...claimed.map(({ receivedAt }) => receivedAt.getTime()))),
+      new Date(Math.max(...claimed.map(({ receivedAt }) => receivedAt.getTime()))),
+    ],
+  });
+  return bodies.rows;
+}
+
+export interface MessageRow {
+  id: number;
+  key: string;
+}
+
+const STATE_TYPES = [
+  ...EARLIEST.map((column) => `${column} timestamptz`),
+  ...LATEST.map((column) => `${column} timestamptz`),
+  ...COUNTS.map((column) => `${column} integer`),
+  "delivery delivery",
+  "source smallint",
+  "recipient text",
+  "categories text[]",
+  "args jsonb",
+].join(", ");
+const STATE_COLUMNS = STATE_TYPES.replaceAll(
+  / (timestamptz|integer|delivery|smallint|text\[\]|text|jsonb)(?=,|$)/g,
+  "",
+);
+
+/** Key of a message's group, from its row. Must equal `groupByMessage`'s. */
+const KEY_OF_ROW = "coalesce('message:' || message_id, 'source:' || source)";
+
+/**
+ * Inserts the messages that the ledger has not seen, with the state that this batch gives them, and orders their
+ * enrichment in the same statement (promise P5). Rows that exist are left alone.
+ *
+ * @returns the new ones only.
+ */
+export async function insertUnseenMessages(
+  tx: Connection,
+  messages: readonly { group: MessageGroup; state: MessageState | undefined }[],
+  settleSeconds: number,
+): Promise<MessageRow[]> {
+  const rows = messages.map(({ group, state }) =>
+    // A nameless message has no state of its own.
+    group.messageId === null || state === undefined
+      ? {
+          message_id: group.messageId,
+          delivery: "unknown",
+          opens: 0,
+          machine_opens: 0,
+          clicks: 0,
+          source: group.source,
+          categories: [],
+          args: {},
+        }
+      : { message_id: group.messageId, ...stateRow(state) },
+  );
+  const inserted = await tx.query<MessageRow>({
+    name: "insert unseen messages",
+    text: `WITH unseen AS (
+        INSERT INTO messages (message_id, ${STATE_COLUMNS})
+        SELECT message_id, ${STATE_COLUMNS} FROM jsonb_to_recordset($1::jsonb) AS row (message_id text, ${STATE_TYPES})
+        ON CONFLICT DO NOTHING
+        RETURNING id, message_id, source
+      ), ordered AS (
+        INSERT INTO enrichments (message, next_attempt_at)
+        SELECT id, now() + make_interval(secs => $2) FROM unseen WHERE message_id IS NOT NULL
+      )
+      SELECT id, ${KEY_OF_ROW} AS key FROM unseen`,
+    values: [JSON.stringify(rows), settleSeconds],
+  });
+  return inserted.rows;
+}
+
+/**
+ * Locks these messages, in the order of their ids.
+ *
+ * Invariant: whoever stores an event of a message or changes the message holds this lock, and every transaction takes its
+ * locks in the same order: first new rows by key, then old rows by id. So projectors never deadlock with each other, and
+ * what is read about a held message stays true until the commit. Test: projector.pg.test.ts (storm of opposite orders).
+ */
+export async function lockMessages(tx: Connection, groups: readonly MessageGroup[]): Promise<MessageRow[]> {
+  const locked = await tx.query<MessageRow>({
+    name: "lock messages",
+    text: `SELECT id, ${KEY_OF_ROW} AS key FROM messages
+      WHERE message_id = ANY ($1) OR (message_id IS NULL AND source = ANY ($2))
+      ORDER BY id FOR NO KEY UPDATE`,
+    values: [
+      groups.flatMap(({ messageId }) => messageId ?? []),
+      groups.filter(({ messageId }) => messageId === null).map(({ source }) => source),
+    ],
+  });
+  return locked.rows;
+}
+
+/** The held events that can make one of the batch a duplicate (same id) or a twin (same type and time), by message. */
+export async function readHeldEvents(
+  tx: Connection,
+  candidates: readonly { message: number; group: MessageGroup }[],
+): Promise<Map<number, HeldEvent[]>> {
+  const rows = candidates.flatMap(({ message, group }) =>
+    group.events.map(({ event }) => [message, event.eventId, event.type, new Date(event.occurredAtMs).toISOString()]),
+  );
+  const found = await tx.query<{
+    message: number;
+    eventId: string;
+    type: string;
+    occurredAt: Date;
+    recipient: string | null;
+    detail: JsonObject;
+  }>({
+    name: "read held events",
+    text: `SELECT DISTINCT ON (held.message, held.event_id) held.message, held.event_id AS "eventId", held.type,
+        held.occurred_at AS "occurredAt", held.recipient,
+        jsonb_build_object(${LIKENESS_KEYS.map((key) => `'${key}', held.detail->'${key}'`).join(", ")}) AS detail
+      FROM (SELECT (item->>0)::bigint AS message, item->>1 AS event_id, item->>2 AS type, (item->>3)::timestamptz AS occurred_at
+            FROM jsonb_array_elements($1::jsonb) AS item) AS new
+      JOIN events AS held ON held.message = new.message
+        AND (held.event_id = new.event_id OR (held.type = new.type AND held.occurred_at = new.occurred_at))`,
+    values: [JSON.stringify(rows)],
+  });
+  const byMessage = new Map<number, HeldEvent[]>();
+  for (const { message, eventId, type, occurredAt, recipient, detail } of found.rows) {
+    const held = byMessage.get(message) ?? [];
+    held.push({ eventId, likeness: likenessOf({ type, occurredAtMs: occurredAt.getTime(), recipient, detail }) });
+    byMessage.set(message, held);
+  }
+  return byMessage;
+}
+
+export interface NewEvent extends PlannedEvent {
+  message: number;
+}
+
+/**
+ * Stores events. The primary key has the last word on what is new (promise P2).
+ *
+ * @returns how many rows were really inserted.
+ */
+export async function insertEvents(tx: Connection, events: readonly NewEvent[]): Promise<number> {
+  const rows = events.map(({ message, event, source, receipt, twin }) => ({
+    message,
+    occurred_at: new Date(event.occurredAtMs).toISOString(),
+    receipt,
+    ordinal: event.ordinal,
+    source,
+    twin,
+    nameless: event.messageId === null,
+    event_id: event.eventId,
+    type: event.type,
+    recipient: event.recipient,
+    detail: event.detail,
+  }));
+  const inserted = await tx.query({
+    name: "insert events",
+    text: `INSERT INTO events (message, occurred_at, receipt, ordinal, origin, source, twin, nameless, event_id, type, recipient, detail)
+      SELECT message, occurred_at, receipt, ordinal, 'webhook', source, twin, nameless, event_id, type, recipient, detail
+      FROM jsonb_to_recordset($1::jsonb) AS row (message bigint, occurred_at timestamptz, receipt bigint, ordinal integer,
+        source smallint, twin boolean, nameless boolean, event_id text, type text, recipient text, detail jsonb)
+      ON CONFLICT DO NOTHING`,
+    values: [JSON.stringify(rows)],
+  });
+  return inserted.rowCount ?? 0;
+}
+
+/** Merges states into messages that are locked. The same merge as `mergeStates`. */
+export async function mergeIntoMessages(
+  tx: Connection,
+  changes: readonly { message: number; state: MessageState }[],
+): Promise<void> {
+  const rows = changes.map(({ message, state }) => ({ id: message, ...stateRow(state) }));
+  await tx.query({
+    name: "merge into messages",
+    text: `UPDATE messages AS m SET
+        ${EARLIEST.map((column) => `${column} = least(m.${column}, row.${column})`).join(", ")},
+        ${LATEST.map((column) => `${column} = greatest(m.${column}, row.${column})`).join(", ")},
+        ${COUNTS.map((column) => `${column} = m.${column} + row.${column}`).join(", ")},
+        delivery = greatest(m.delivery, row.delivery),
+        source = least(m.source, row.source),
+        recipient = least(m.recipient, row.recipient COLLATE "C"),
+        categories = CASE WHEN m.categories @> row.categories THEN m.categories
+          ELSE ARRAY(SELECT DISTINCT c COLLATE "C" FROM unnest(m.categories || row.categories) AS c ORDER BY 1) END,
+        args = CASE WHEN m.args @> row.args THEN m.args ELSE merge_args(m.args, row.args) END
+      FROM jsonb_to_recordset($1::jsonb) AS row (id bigint, ${STATE_TYPES})
+      WHERE m.id = row.id`,
+    values: [JSON.stringify(rows)],
+  });
+}
+
+/** Locks these messages by their numbers, in the same order as `lockMessages`. @returns those that are there. */
+export async function lockMessagesById(tx: Connection, messages: readonly number[]): Promise<number[]> {
+  const locked = await tx.query<{ id: number }>(
+    "SELECT id FROM messages WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE",
+    [messages],
+  );
+  return locked.rows.map(({ id }) => id);
+}
+
+/** Sets locked messages to states worked out anew. */
+export async function setMessages(
+  tx: Connection,
+  changes: readonly { message: number; state: MessageState }[],
+): Promise<void> {
+  const rows = changes.map(({ message, state }) => ({ id: message, ...stateRow(state) }));
+  await tx.query(
+    `UPDATE messages AS m SET ${STATE_COLUMNS.split(", ")
+      .map((column) => `${column} = row.${column}`)
+      .join(", ")}
+     FROM jsonb_to_recordset($1::jsonb) AS row (id bigint, ${STATE_TYPES}) WHERE m.id = row.id`,
+    [JSON.stringify(rows)],
+  );
+}
+
+/** Sets the twin flag of events whose messages are locked. */
+export async function setTwins(
+  tx: Connection,
+  changes: readonly { message: number; eventId: string; twin: boolean }[],
+): Promise<void> {
+  await tx.query(
+    `UPDATE events AS e SET twin = row.twin
+     FROM jsonb_to_recordset($1::jsonb) AS row (message bigint, "eventId" text, twin boolean)
+     WHERE e.message = row.message AND e.event_id = row."eventId"`,
+    [JSON.stringify(changes)],
+  );
+}
+
+export interface ReceiptQuarantine {
+  receipt: number;
+  receivedAt: Date;
+  source: number;
+  item: QuarantinedItem;
+}
+
+/** @returns how many rows were really inserted; an item that is there already (a receipt projected again) is not. */
+export async function insertQuarantined(tx: Connection, items: readonly ReceiptQuarantine[]): Promise<number> {
+  let inserted = 0;
+  // One row at a time, so that the bytes go as binary. Broken items are rare, and their receipts small in number.
+  for (const { receipt, receivedAt, source, item } of items) {
+    const result = await tx.query(
+      `INSERT INTO quarantine (receipt, received_at, source, ordinal, reason, bytes) VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (receipt, ordinal) DO NOTHING`,
+      [receipt, receivedAt, source, item.ordinal, item.reason, item.bytes],
+    );
+    inserted += result.rowCount ?? 0;
+  }
+  return inserted;
+}
+
+export async function markReplayed(tx: Connection, quarantine: readonly number[]): Promise<void> {
+  await tx.query("UPDATE quarantine SET state = 'replayed', replayed_at = now() WHERE id = ANY ($1)", [quarantine]);
+}
+
+export async function insertArgKeys(tx: Connection, keys: readonly string[], keysMax: number): Promise<void> {
+  await tx.query(
+    `INSERT INTO arg_keys (key) SELECT key FROM unnest($1::text[]) AS key
+     WHERE (SELECT count(*) FROM arg_keys) < $2 ORDER BY key ON CONFLICT DO NOTHING`,
+    [keys, keysMax],
+  );
+}
+
+export async function deleteFromInbox(tx: Connection, receipts: readonly number[]): Promise<void> {
+  await tx.query({ name: "delete from inbox", text: "DELETE FROM inbox WHERE receipt = ANY ($1)", values: [receipts] });
+}
+
+function stateRow(state: MessageState): Record<string, unknown> {
+  const times = Object.fromEntries(
+    Object.entries(state.times).map(([column, milliseconds]) => [column, new Date(milliseconds).toISOString()]),
+  );
+  const { delivery, source, recipient, categories, args, counts } = state;
+  return { ...times, ...counts, delivery, source, recipient, categories, args };
+}

@@ -1,0 +1,298 @@
+/**
+ * Every bound in Holdfast, with its unit in its name and the reason for its number (promise P8).
+ * Nothing that can grow (queue, batch, body, wait, retry) is bounded anywhere else.
+ */
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+// Intake
+
+/** SendGrid posts at most 768 KB; six times that leaves room for a changed limit without inviting abuse. */
+export const BODY_BYTES_MAX = 5 * MIB;
+/** Bodies waiting for their commit. 64 MiB is 85 full-sized POSTs; beyond it a 503 is kinder than swapping. */
+export const APPEND_QUEUE_BYTES_MAX = 64 * MIB;
+/** Rows in one group commit. Statements are prepared for powers of two up to this. */
+export const APPEND_GROUP_ROWS_MAX = 64;
+/** Bytes in one group commit: bounds the memory of one statement, whatever the queue holds. */
+export const APPEND_GROUP_BYTES_MAX = 8 * MIB;
+/** Group commits under way at once: one in the disk's hands while the next is being sent. */
+export const APPEND_GROUPS_CONCURRENT_MAX = 2;
+/** Numbers taken from the sequence at once; must equal INCREMENT BY of receipt_ids. */
+export const RECEIPT_ID_BLOCK = 1000;
+/** An append that takes longer counts as an outage: SendGrid's patience is not published, others measured 10 s. */
+export const APPEND_MS_MAX = 8_000;
+/** After a failed append the next POSTs go straight to the spool, and one is tried again after this. */
+export const APPEND_PROBE_MS = 1_000;
+/** POSTs read from the spool and appended together when PostgreSQL is back. */
+export const SPOOL_DRAIN_POSTS_MAX = 32;
+/** How often the spool is looked at. */
+export const SPOOL_IDLE_MS = 1_000;
+/** What a refused client is asked to wait. SendGrid ignores it; proxies and our simulator do not. */
+export const RETRY_AFTER_SECONDS = 5;
+/** A signature header is about 96 characters of base64; anything longer is not one. */
+export const SIGNATURE_HEADER_CHARS_MAX = 512;
+/** Unix seconds have 10 digits; room for a changed form, none for a flood. */
+export const TIMESTAMP_HEADER_CHARS_MAX = 64;
+/** SendGrid opens a connection per sending server and posts every 30 s: keep them open a little longer than that. */
+export const HTTP_KEEP_ALIVE_MS = 40_000;
+/** A whole request must have arrived by then: 5 MiB over a slow line, and no slow-loris. */
+export const HTTP_REQUEST_MS_MAX = 30_000;
+
+// PostgreSQL
+
+/** A statement that runs longer than this is a bug or a stuck server; every caller can retry. */
+export const STATEMENT_MS_MAX = 30_000;
+/** A client waits this much longer than the server's own limit, and then takes the connection for dead (half open). */
+export const ANSWER_MARGIN_MS = 5_000;
+/** A migration of a large table may rewrite it. */
+export const MIGRATION_MS_MAX = 24 * 60 * 60_000;
+/** Waiting for a new connection. Longer than a failover's TCP time-out would make every request hang. */
+export const CONNECT_MS_MAX = 5_000;
+/** Connections per process: 2 append, 1 project, 1 enrich, 1 alerts, 1 listen, and 6 for reads. */
+export const POOL_CONNECTIONS_MAX = 12;
+/** The waits before a deadlocked transaction is tried again. Each is spread by DEADLOCK_JITTER. */
+export const DEADLOCK_RETRY_MS: readonly number[] = [500, 1000, 1500, 2000, 2500];
+/** Each wait is multiplied by a number between 1 - this and 1 + this, so that two victims do not meet again. */
+export const DEADLOCK_JITTER = 0.2;
+
+// The embedded PostgreSQL
+
+/** After a crash up to max_wal_size (2 GB) is replayed before the server is ready; a slow disk takes minutes for that. */
+export const POSTGRES_START_MS_MAX = 10 * 60_000;
+/** A first `initdb` takes 1 to 3 s; on a slow disk its fsync takes longer. */
+export const POSTGRES_INITDB_MS_MAX = 2 * 60_000;
+/** A fast stop writes a checkpoint, a second or two. Then it is cut short: together with the next it fits in STOP_MS_MAX. */
+export const POSTGRES_STOP_MS_MAX = 5_000;
+/** An immediate stop (recovery at the next start, nothing committed is lost) that takes longer is a hanging process: SIGKILL. */
+export const POSTGRES_QUIT_MS_MAX = 1_500;
+/** A server that dies is started again after 0.2 s, 0.4 s, 0.8 s … up to this, for as long as the service runs. */
+export const POSTGRES_RESTART_MS_MAX = 30_000;
+/** The server's log is kept once more as `postgres.log.1` when it is this long: two files at most. */
+export const POSTGRES_LOG_BYTES_MAX = 10 * MIB;
+export const POSTGRES_LOG_CHECK_MS = 60_000;
+/** sun_path has 108 bytes on Linux and 104 on macOS, one of them for the closing NUL. */
+export const SOCKET_PATH_BYTES_MAX = 103;
+
+// Projector
+
+/** Receipts claimed in one transaction. */
+export const PROJECT_RECEIPTS_MAX = 256;
+/** Bytes of bodies in one transaction; a single larger receipt (up to BODY_BYTES_MAX) is taken alone. */
+export const PROJECT_BYTES_MAX = 2 * MIB;
+/** A receipt that fails is tried again after 1 s, 2 s, 4 s … up to this. */
+export const PROJECT_BACKOFF_MS_MAX = 10 * 60_000;
+/** How often the inbox is looked at when nothing announced itself (a notification can be lost with its connection). */
+export const PROJECT_IDLE_MS = 1_000;
+/** Deeper items are quarantined: PostgreSQL's own JSON parser is recursive, and no real event goes past 4. */
+export const ITEM_DEPTH_MAX = 100;
+/** Documented as 100 characters; longer ids are replaced by their hash, since an index entry has a limit of 2,704 bytes. */
+export const EVENT_ID_CHARS_MAX = 200;
+/** Real ones have about 80 characters. */
+export const MESSAGE_ID_CHARS_MAX = 400;
+/** An address has 254 at most; SendGrid also sends free text. The full text stays in the event's detail. */
+export const RECIPIENT_CHARS_MAX = 320;
+/** Real ones have at most 21. */
+export const EVENT_TYPE_CHARS_MAX = 64;
+/** SendGrid allows 10 categories of 255 characters; the rest stays in the event's detail. */
+export const CATEGORIES_MAX = 32;
+export const CATEGORY_CHARS_MAX = 255;
+/** SendGrid limits all custom args of a mail to 10,000 bytes; what is over stays in the event's detail. */
+export const ARGS_BYTES_MAX = 20_000;
+/** Names of custom args remembered for search without a key; an application has a handful, a hostile body millions. */
+export const ARG_KEYS_MAX = 200;
+export const ARG_KEY_CHARS_MAX = 255;
+/** Events announced to the live page per transaction: a notification holds 8,000 bytes. */
+export const NOTIFY_EVENTS_MAX = 25;
+/** PostgreSQL refuses a notification of 8,000 bytes. */
+export const NOTIFY_BYTES_MAX = 7_900;
+
+// Enrichment
+
+/** SendGrid shows a message in its own API about a minute after sending; asking earlier wastes a call. The default of a setting. */
+export const ENRICH_SETTLE_SECONDS = 90;
+/** Published for the Messages API; for Email Logs there is no figure, so the same. The default of a setting. */
+export const API_CALLS_PER_MINUTE = 6;
+/** Rows a list call returns at most; there are no pages. */
+export const API_ROWS_MAX = 1_000;
+/** A full window (API_ROWS_MAX rows) from SendGrid takes seconds; a hanging one must not hold the budget. */
+export const API_REQUEST_MS_MAX = 30_000;
+/** 1,000 rows are about 400 KB. */
+export const API_RESPONSE_BYTES_MAX = 16 * MIB;
+/** Retries after the first ask, and the wait before each. */
+export const ENRICH_RETRIES_MAX = 3;
+export const ENRICH_RETRY_SECONDS = 30;
+/** How often the waiting messages are looked at. */
+export const ENRICH_IDLE_MS = 1_000;
+/** Messages planned for one list call: a tenth of API_ROWS_MAX is left for mail that this ledger does not wait for. */
+export const ENRICH_WINDOW_MESSAGES_MAX = 900;
+/** Messages looked through to plan one window. Further ones wait for their turn: it is the oldest that are looked through. */
+export const ENRICH_CANDIDATES_MAX = 20_000;
+/** Messages taken from one second that holds more than a window's; the rest of that second comes after. */
+export const ENRICH_SECOND_MESSAGES_MAX = 5_000;
+/** Due messages wait that long for others to share their call, unless none are coming: two calls a minute at a trickle. */
+export const ENRICH_GATHER_SECONDS = 30;
+/** Nothing having come due for that long means that none are coming. */
+export const ENRICH_QUIET_SECONDS = 2;
+/** A taken message comes back by itself after that: a call (30 s) and its writing, with room. */
+export const ENRICH_LEASE_SECONDS = 120;
+/** Calls spent on one window and its parts. 64 parts of 1,000 rows is a lot of foreign mail for 900 of ours. */
+export const ENRICH_ASKS_MAX = 64;
+/** Orders answered one call each; when more wait, they join the windows instead, which answer 900 a call. */
+export const ENRICH_ORDERS_SINGLY_MAX = 10;
+/** After that many orders in a row a window has its turn: people clicking must not stop the rest. */
+export const ENRICH_ORDERS_IN_A_ROW_MAX = 5;
+/** Calls for one order that bring no answer. */
+export const ENRICH_ORDER_TRIES_MAX = 3;
+/** A message asked about less than that ago is not asked about again because somebody opens it. */
+export const ENRICH_FRESH_SECONDS = 600;
+/** Windows leave that many calls of a minute to people. */
+export const ENRICH_CALLS_RESERVED = 1;
+/** A wait that the API asks for is believed up to an hour. */
+export const API_WAIT_SECONDS_MAX = 3_600;
+/** The wait after a 429 that names none: the limits are per minute. */
+export const API_WAIT_SECONDS_DEFAULT = 60;
+/** After a call without a usable answer the API is left alone for that long, then twice that … up to the maximum. */
+export const API_OUTAGE_SECONDS = 30;
+export const API_OUTAGE_SECONDS_MAX = 600;
+/** An API that answered 403 is asked again after that, so that buying the add-on heals by itself. */
+export const API_FORBIDDEN_SECONDS = 86_400;
+/** A query in an address: with its escapes below the 8 KB that servers commonly take. */
+export const API_QUERY_CHARS_MAX = 3_000;
+/** A subject has no limit at SendGrid; a screen has. */
+export const API_TEXT_CHARS_MAX = 2_000;
+/** What is kept of an API's error text. */
+export const API_REASON_CHARS_MAX = 200;
+
+// Views
+
+export const PAGE_ROWS_DEFAULT = 50;
+export const PAGE_ROWS_MAX = 200;
+/** A search that takes longer is cancelled with a clear answer: the page stays usable. */
+export const READ_STATEMENT_MS_MAX = 10_000;
+/** A message's timeline; one with more (a mailing list's archive, a scanner) says how many were left out. */
+export const TIMELINE_EVENTS_MAX = 1_000;
+/** Reads of the views under way at once, so that slow searches never take the connections of intake and projector. */
+export const READS_CONCURRENT_MAX = 6;
+/** Reads waiting for their turn: a page makes about four at once, so this is 50 people pressing reload together. */
+export const READS_WAITING_MAX = 200;
+/** Matches collected by an index before a search walks through the messages instead: 5,000 rows are read in 20 ms. */
+export const SEARCH_HITS_MAX = 5_000;
+/** Conditions on custom args in one search. */
+export const ARG_FILTERS_MAX = 10;
+/** How long after a message's first event an event without a message id may still be about it: delayed bounces take days. */
+export const PROBABLE_LINK_DAYS = 7;
+/** Opening a message whose enrichment failed asks again, but a page that reloads itself must not spend the calls of a minute. */
+export const ENRICH_REOPEN_SECONDS = 600;
+/** The newest receipts looked at for each source's last one; there is no index by source, since intake would pay for it. */
+export const LAST_RECEIPTS_SCANNED_MAX = 1_000;
+/** What a person sees of a quarantined item. */
+export const EXCERPT_CHARS_MAX = 2_000;
+export const ALERT_ROWS_MAX = 200;
+/** The same person looking at the same thing again within this time is one row of the access log. */
+export const ACCESS_LOG_REPEAT_MS = 60_000;
+/** Such rows remembered per process. */
+export const ACCESS_LOG_REMEMBERED_MAX = 1_000;
+/** Sessions and links that ended longer ago are deleted; the access log keeps their names. */
+export const ENDED_TOKEN_DAYS = 30;
+/** Bodies of the views' own POSTs hold a token at most. */
+export const VIEW_BODY_BYTES_MAX = 16 * KIB;
+/** Events are sent in groups no closer together than this: a group costs one query, whatever the number of pages. */
+export const SSE_FLUSH_MS = 200;
+/** Events a page gets when it opens. */
+export const SSE_LATEST_EVENTS_MAX = 50;
+/** The newest messages looked at for those, when nothing was filed since the start of the process. */
+export const SSE_LATEST_MESSAGES_SCANNED_MAX = 5_000;
+/** Events in one message of the stream; what is over is counted as skipped. */
+export const SSE_MESSAGE_EVENTS_MAX = 200;
+/** A larger detail is left out of the stream, so that SSE_MESSAGE_EVENTS_MAX of them stay below SSE_CLIENT_BYTES_MAX. */
+export const SSE_DETAIL_BYTES_MAX = 2 * KIB;
+/** Figures are computed for at most this share of the time: with a huge inbox they come less often. */
+export const SSE_FIGURES_SHARE_MAX = 0.1;
+/** At the end of the process, the time a reader has to take what is under way. */
+export const SSE_STOP_MS_MAX = 1_000;
+/** Without anything else to say a comment is sent, so that no proxy takes the connection for dead. */
+export const SSE_HEARTBEAT_MS = 15_000;
+/** What a browser is asked to wait before it connects again. */
+export const SSE_RECONNECT_MS = 2_000;
+/** A larger detail of one event is not shown in its timeline (a body can hold 5 MiB of it); it stays in the ledger. */
+export const DETAIL_BYTES_MAX = 64 * KIB;
+/** Live pages open at once. */
+export const SSE_CLIENTS_MAX = 200;
+/** Events kept for a page that reconnects: at 500 a second, the 4 s a reconnect takes. */
+export const SSE_BUFFER_EVENTS_MAX = 2_000;
+/** A reader that does not read is cut off at this much, and reconnects by itself. */
+export const SSE_CLIENT_BYTES_MAX = 1 * MIB;
+/** How often counters are sent. */
+export const SSE_TICK_MS = 1_000;
+/** Requests per minute and address to sign-in: enough for a person, useless for guessing. */
+export const LOGIN_ATTEMPTS_PER_MINUTE = 20;
+export const LOGIN_LINK_MINUTES = 60;
+export const SESSION_HOURS = 12;
+export const QUERY_CHARS_MAX = 500;
+/** Ours have 46 characters; a configured one may be a pass phrase. */
+export const TOKEN_CHARS_MAX = 500;
+
+// Audit and replay
+
+/** Receipts verified or replayed together. */
+export const AUDIT_PAGE_RECEIPTS_MAX = 512;
+/** Their bodies: with the parsed items and their rows a page takes some 50 MB. A single larger receipt is taken alone. */
+export const AUDIT_PAGE_BYTES_MAX = 2 * MIB;
+/** Rows read beyond those that a page's items account for: enough to show that there are too many. */
+export const AUDIT_SURPLUS_ROWS_MAX = 1_000;
+/** Events read at once while a message's state is worked out again. */
+export const AUDIT_EVENTS_FETCHED_MAX = 5_000;
+/** Messages looked at together. */
+export const AUDIT_MESSAGES_MAX = 2_000;
+/** Differences listed; beyond it they are counted. */
+export const AUDIT_DIFFERENCES_MAX = 1_000;
+/** One statement of a verification: grouping all events of a nameless message takes longest. */
+export const AUDIT_STATEMENT_MS_MAX = 10 * 60_000;
+/** How often a verification writes down how far it is: what a kill -9 costs. */
+export const AUDIT_STATE_MS = 2_000;
+
+// Health
+
+/** How often a process writes down that it runs, and looks at its disk. */
+export const HEARTBEAT_MS = 5_000;
+/** How often the database's durability settings are asked for. */
+export const DURABILITY_CHECK_MS = 60_000;
+/** A process that said nothing for this long has ended: six missed beats. */
+export const INSTANCE_GONE_SECONDS = 30;
+/** How often refusals are written down. */
+export const REFUSALS_FLUSH_MS = 5_000;
+
+// Alerts
+
+export const ALERT_CHECK_MS = 5_000;
+/** A receiver that does not answer by then is tried again. */
+export const ALERT_DELIVERY_MS_MAX = 5_000;
+/** With waits of 30 s, doubled each time: about four hours. */
+export const ALERT_DELIVERY_TRIES_MAX = 10;
+/** An inbox this old means the projector is not keeping up. */
+export const ALERT_INBOX_AGE_SECONDS = 60;
+/** SendGrid retries within minutes at first: when nothing was refused for this long, the cause is gone. */
+export const ALERT_REFUSED_SECONDS = 15 * 60;
+
+// Simulator
+
+/** One bit an event is kept, and each is made twice: this many take an hour and 6 MB. */
+export const SIMULATED_EVENTS_MAX = 50_000_000;
+/** SendGrid posts at 768 KB at the latest, which is about a thousand events. */
+export const SIMULATED_BATCH_MAX = 10_000;
+export const SIMULATED_CONCURRENCY_MAX = 256;
+/** What SendGrid waits for an answer is not published; 10 s is what its users report. */
+export const SIMULATED_REQUEST_MS_MAX = 10_000;
+/** SendGrid goes on for 24 hours. 60 retries with waits up to 10 s are about ten minutes: longer than any restart. */
+export const SIMULATED_RETRIES_MAX = 60;
+export const SIMULATED_RETRY_MS_MAX = 10_000;
+/** The comparison waits for the inbox to empty; when nothing moves for this long, it compares what there is. */
+export const SIMULATED_STILL_MS_MAX = 60_000;
+/** Messages compared in one statement. */
+export const SIMULATED_COMPARE_MESSAGES_MAX = 1_000;
+
+// The process
+
+/** All of a clean stop. Orchestrators kill after 10 s by default. */
+export const STOP_MS_MAX = 9_000;

@@ -1,0 +1,78 @@
+import type { Log } from "./log.ts";
+
+/** A long-running thing: `tick` does one unit of work and says whether there may be more at once. */
+export interface Loop {
+  /** Begins ticking. A loop starts once. */
+  start(): void;
+  /** Ends the wait before the next tick, if there is one. */
+  wake(): void;
+  /** Lets the tick under way finish, then stops. */
+  stop(): Promise<void>;
+}
+
+export interface LoopOptions {
+  name: string;
+  log: Log;
+  tick: () => Promise<boolean>;
+  /** The wait after a tick that found nothing more to do, unless woken. */
+  idleMs: number;
+  /** The longest wait after failing ticks; the first is `idleMs`, then doubled. */
+  failingMsMax?: number;
+}
+
+/**
+ * Runs `tick` again and again. A failing tick never ends the loop: it is logged (as a warning, from the third in a
+ * row as an error) and tried again after a growing wait, since every caller's work waits safely in the database.
+ */
+export function createLoop(options: LoopOptions): Loop {
+  const { name, log, tick, idleMs, failingMsMax = 30_000 } = options;
+  let stopped = false;
+  let woken = false;
+  let failures = 0;
+  let endWait: (() => void) | undefined;
+  let running: Promise<void> | undefined;
+
+  async function wait(ms: number): Promise<void> {
+    if (stopped || woken) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      endWait = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    endWait = undefined;
+  }
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      woken = false;
+      let more = false;
+      try {
+        more = await tick();
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        log[failures < 3 ? "warn" : "error"]({ loop: name, failures, err: error }, "tick failed");
+      }
+      if (more) continue;
+      await wait(failures === 0 ? idleMs : Math.min(idleMs * 2 ** (failures - 1), failingMsMax));
+    }
+  }
+
+  return {
+    start() {
+      running ??= run();
+    },
+    wake() {
+      woken = true;
+      // A woken loop that is failing still waits: the news does not make the cause go away.
+      if (failures === 0) endWait?.();
+    },
+    async stop() {
+      stopped = true;
+      endWait?.();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { sqlState } from "../errors.ts";
+import { DEADLOCK_JITTER, DEADLOCK_RETRY_MS } from "../limits.ts";
+import type { Connection, Pool } from "./pool.ts";
+
+const DEADLOCK_DETECTED = "40P01";
+
+/** All five retries met a deadlock again. `cause` is the last one. */
+export class DeadlockRetriesExhausted extends Error {
+  override readonly name = "DeadlockRetriesExhausted";
+  readonly retries = DEADLOCK_RETRY_MS.length;
+}
+
+export interface TransactionOptions {
+  /** Called before each retry's wait; `retry` counts from 1. */
+  onRetry?: (retry: number) => void;
+  /** Waits that many milliseconds; tests pass their own. */
+  wait?: (ms: number) => Promise<unknown>;
+}
+
+/**
+ * Runs `work` in one transaction and gives its value once COMMIT has returned.
+ *
+ * Invariant: a deadlock (SQLSTATE 40P01, and nothing else) is retried, at most five times, after 0.5, 1.0, 1.5, 2.0 and
+ * 2.5 s, each with jitter; any other error is raised at once. `work` is told which retry it is in (0 at first), so that
+ * it can count itself in the transaction that succeeds. Test: transaction.pg.test.ts.
+ *
+ * @throws DeadlockRetriesExhausted when the fifth retry deadlocks too; any other error of `work` as it is.
+ */
+export async function transaction<T>(
+  pool: Pool,
+  work: (tx: Connection, retry: number) => Promise<T>,
+  options: TransactionOptions = {},
+): Promise<T> {
+  const { onRetry, wait = delay } = options;
+  for (let retry = 0; ; retry += 1) {
+    try {
+      return await attempt(pool, (tx) => work(tx, retry));
+    } catch (error) {
+      if (sqlState(error) !== DEADLOCK_DETECTED) throw error;
+      const waitMs = DEADLOCK_RETRY_MS[retry];
+      if (waitMs === undefined) {
+        throw new DeadlockRetriesExhausted(`deadlocked in all of ${retry} retries`, { cause: error });
+      }
+      onRetry?.(retry + 1);
+      await wait(waitMs * (1 + DEADLOCK_JITTER * (2 * Math.random() - 1)));
+    }
+  }
+}
+
+async function attempt<T>(pool: Pool, work: (tx: Connection) => Promise<T>): Promise<T> {
+  const tx = await pool.connect();
+  let broken: unknown;
+  // Without a listener, a connection that dies between two statements would end the process.
+  const onError = (error: unknown): void => {
+    broken = error;
+  };
+  tx.on("error", onError);
+  try {
+    await tx.query("BEGIN");
+    const value = await work(tx);
+    await tx.query("COMMIT");
+    return value;
+  } catch (error) {
+    if (broken === undefined) {
+      await tx.query("ROLLBACK").catch((rollbackError: unknown) => {
+        broken = rollbackError;
+      });
+    }
+    throw error;
+  } finally {
+    tx.off("error", onError);
+    // A connection in an unknown state is closed, never handed to the next user.
+    tx.release(broken !== undefined);
+  }
+}

@@ -1,0 +1,79 @@
+import { createPublicKey, sign, verify, type KeyObject } from "node:crypto";
+
+/**
+ * SendGrid's Signed Event Webhook: ECDSA on P-256 with SHA-256 over the timestamp header's characters followed by the
+ * raw bytes of the body. Source: SendGrid's Event Webhook security documentation; checked against the official
+ * `@sendgrid/eventwebhook` in signature.test.ts.
+ */
+export const SIGNATURE_HEADER = "x-twilio-email-event-webhook-signature";
+export const TIMESTAMP_HEADER = "x-twilio-email-event-webhook-timestamp";
+
+export interface PublicKey {
+  /** SubjectPublicKeyInfo, DER: what is stored, and what makes two keys the same. */
+  der: Buffer;
+  key: KeyObject;
+}
+
+/**
+ * Reads public keys as people paste them: bare base64 as SendGrid shows it, or PEM, with any spaces and line breaks,
+ * several separated by commas or, for PEM, just following each other.
+ *
+ * @throws Error saying which key (counted from 1) is wrong and why.
+ */
+export function parsePublicKeys(text: string): PublicKey[] {
+  const parts = text
+    .replaceAll(/-----BEGIN [A-Z ]+-----/g, ",")
+    .replaceAll(/-----END [A-Z ]+-----/g, ",")
+    // A PEM that went through an environment file often has its line breaks as the two characters \n.
+    .replaceAll("\\n", "")
+    .replaceAll(/\s/g, "")
+    .split(",")
+    .filter((part) => part !== "");
+  if (parts.length === 0) throw new Error("holds no key");
+  return parts.map((part, index) => {
+    try {
+      return parsePublicKey(part);
+    } catch (error) {
+      throw new Error(`key ${index + 1} ${error instanceof Error ? error.message : "is wrong"}`, { cause: error });
+    }
+  });
+}
+
+function parsePublicKey(base64: string): PublicKey {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) throw new Error("is not base64");
+  let key: KeyObject;
+  try {
+    key = createPublicKey({ key: Buffer.from(base64, "base64"), format: "der", type: "spki" });
+  } catch (error) {
+    throw new Error("is not a public key (it should begin with MFkwEwYHKoZIzj0C)", { cause: error });
+  }
+  if (key.asymmetricKeyType !== "ec" || key.asymmetricKeyDetails?.namedCurve !== "prime256v1") {
+    throw new Error("is not an ECDSA key on the curve P-256");
+  }
+  return { key, der: key.export({ format: "der", type: "spki" }) };
+}
+
+/** The form SendGrid shows: base64 of the DER, in one line. */
+export function publicKeyText(key: KeyObject): string {
+  return key.export({ format: "der", type: "spki" }).toString("base64");
+}
+
+/** Whether `signature` (base64 of an ASN.1 DER pair r, s) was made by `key` for these bytes. Never throws on bad input. */
+export function verifySignature(key: KeyObject, timestamp: string, body: Buffer, signature: string): boolean {
+  if (!/^[A-Za-z0-9+/]{8,}={0,2}$/.test(signature)) return false;
+  try {
+    return verify(
+      "sha256",
+      Buffer.concat([Buffer.from(timestamp, "latin1"), body]),
+      key,
+      Buffer.from(signature, "base64"),
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** The signature header's value for a body, as SendGrid makes it. */
+export function signBody(privateKey: KeyObject, timestamp: string, body: Buffer): string {
+  return sign("sha256", Buffer.concat([Buffer.from(timestamp, "latin1"), body]), privateKey).toString("base64");
+}

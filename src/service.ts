@@ -1,0 +1,216 @@
+import { randomBytes } from "node:crypto";
+import type { Server } from "node:net";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { createAlertWatch } from "./alerts/alerts.ts";
+import { createAlertDelivery, type AlertDelivery } from "./alerts/delivery.ts";
+import type { Config } from "./config.ts";
+import { createEnricher } from "./enrichment/enricher.ts";
+import { UsageError } from "./errors.ts";
+import { createDiskWatch, type DiskWatch } from "./health/disk.ts";
+import { auditDurability } from "./health/durability.ts";
+import { createHeartbeat } from "./health/heartbeat.ts";
+import { createHttpServer } from "./http.ts";
+import { createAppender, type Appender } from "./intake/append.ts";
+import { createSpoolDrain } from "./intake/drain.ts";
+import { createPartitionKeeper, ensurePartitions } from "./intake/partitions.ts";
+import { createRefusals } from "./intake/refusals.ts";
+import { registerIntake } from "./intake/route.ts";
+import { configuredSources, registerSources, simulationSource, type Source } from "./intake/sources.ts";
+import { openSpool, type Spool } from "./intake/spool.ts";
+import { createProjector } from "./ledger/projector.ts";
+import { createReplayer } from "./ledger/replay.ts";
+import type { Log } from "./log.ts";
+import type { Loop } from "./loop.ts";
+import * as metrics from "./metrics.ts";
+import { openDatabase } from "./postgres/database.ts";
+import type { Pool } from "./postgres/pool.ts";
+import { simulatorKey } from "./simulator/key.ts";
+import { VERSION } from "./version.ts";
+import { createLoginLink, ensureAdmin } from "./views/admin.ts";
+import { registerViews } from "./views/views.ts";
+
+const MIB = 1024 * 1024;
+
+/** A running service. */
+export interface Service {
+  /** Where it listens, as this machine reaches it. */
+  url: string;
+  /** The page with a one-time login in it; undefined when this process has no views. */
+  loginUrl: string | undefined;
+  databaseUrl: string;
+  sources: ReadonlyMap<string, Source>;
+  /** Stops in order: nothing new, answer what is under way, finish the batches, close the database. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the roles of the settings in this process.
+ *
+ * @throws UsageError when a setting is wrong or another process holds the data.
+ */
+export async function startService(config: Config, log: Log): Promise<Service> {
+  const configured = configuredSources(config);
+  const database = await openDatabase({ databaseUrl: config.DATABASE_URL, dataDir: config.HOLDFAST_DATA_DIR, log });
+  const stops: (() => Promise<void>)[] = [() => database.stop()];
+  const stop = async (): Promise<void> => {
+    // Last started, first stopped. A part that fails to stop must not keep the others from it.
+    for (const stopPart of stops.splice(0).reverse()) {
+      await stopPart().catch((error: unknown) => log.error({ err: error }, "a part did not stop cleanly"));
+    }
+  };
+  try {
+    const { pool, databaseUrl } = database;
+    await checkDurability(pool, config.HOLDFAST_ALLOW_UNSAFE, log);
+    await ensurePartitions(pool, new Date());
+    const { publicKeyText } = await simulatorKey(config.HOLDFAST_DATA_DIR);
+    const sources = await registerSources(pool, [...configured, simulationSource(publicKeyText)]);
+    const spool = await openSpool(join(config.HOLDFAST_DATA_DIR, "spool"), config.HOLDFAST_SPOOL_MIB * MIB);
+    const disk = createDiskWatch(config.HOLDFAST_DATA_DIR, config.HOLDFAST_DISK_FREE_MIB * MIB);
+    await disk.look();
+    const instance = randomBytes(6).toString("base64url");
+    const context: Context = { config, log, pool, databaseUrl, sources, spool, disk, instance };
+
+    const delivery = createAlertDelivery({
+      pool,
+      log,
+      receivers: config.HOLDFAST_ALERT_WEBHOOKS ?? [],
+      secret: config.HOLDFAST_ALERT_SECRET,
+    });
+    if (config.HOLDFAST_ROLES.has("maintenance")) {
+      await delivery.start();
+      stops.push(() => delivery.stop());
+    }
+    const stages = startStages(context, delivery);
+    stops.push(() => stopAll(stages.loops));
+    const { url, app, appender, loops } = await serve(context, stages.wakeProjector);
+    // While requests end, their receipts are still appended: so the server closes first.
+    stops.push(
+      () => appender.drained(),
+      () => stopAll(loops),
+      () => app.close(),
+    );
+    const loginUrl = config.HOLDFAST_ROLES.has("views") ? await makeLoginUrl(pool, config, url) : undefined;
+    return { url, loginUrl, databaseUrl, sources, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** What the parts of this process share. */
+interface Context {
+  config: Config;
+  log: Log;
+  pool: Pool;
+  databaseUrl: string;
+  sources: ReadonlyMap<string, Source>;
+  spool: Spool;
+  disk: DiskWatch;
+  instance: string;
+}
+
+/** Promise P1 cannot be kept on a server that loses what it committed, so such a server is refused unless allowed. */
+async function checkDurability(pool: Pool, isUnsafeAllowed: boolean, log: Log): Promise<void> {
+  const { unsafe } = await auditDurability(pool);
+  if (unsafe.length === 0) return;
+  const found = unsafe.join(", ");
+  if (!isUnsafeAllowed) {
+    throw new UsageError(
+      `PostgreSQL is set up to lose what it commits (${found}). Mend that, or set HOLDFAST_ALLOW_UNSAFE=true and accept it.`,
+    );
+  }
+  log.error({ settings: unsafe }, "PostgreSQL is set up to lose what it commits; HOLDFAST_ALLOW_UNSAFE accepts it");
+}
+
+async function serve(
+  context: Context,
+  wakeProjector: () => void,
+): Promise<{ url: string; app: FastifyInstance; appender: Appender; loops: Loop[] }> {
+  const { config, log, pool, databaseUrl, sources, spool, disk, instance } = context;
+  const app = createHttpServer({ log });
+  const appender = createAppender({
+    pool,
+    log,
+    onCommitted(receipts) {
+      metrics.groupCommitRows.observe(receipts);
+      wakeProjector();
+    },
+  });
+  const loops: Loop[] = [];
+  if (config.HOLDFAST_ROLES.has("intake")) {
+    const refusals = createRefusals({ pool, log });
+    loops.push(refusals, createSpoolDrain({ spool, appender, sources, log }));
+    await registerIntake(app, {
+      appender,
+      spool,
+      sources,
+      log,
+      onRefused: (source, code) => refusals.count(source, code),
+      // Of a database elsewhere only its own disk matters, and that cannot be seen from here.
+      isDiskLow: () => config.DATABASE_URL === undefined && disk.isLow(),
+    });
+  }
+  const webRoot = join(import.meta.dirname, "../dist/web");
+  await registerViews(app, { pool, databaseUrl, log, config, version: VERSION, instance, webRoot });
+  await app.listen({ host: config.HOST, port: config.PORT });
+  for (const loop of loops) loop.start();
+  return { url: urlOf(app.server.address()), app, appender, loops };
+}
+
+/** As this machine reaches it: a server that listens everywhere is on the loopback address too. */
+function urlOf(address: ReturnType<Server["address"]>): string {
+  if (address === null || typeof address === "string") throw new Error("the server listens on no port");
+  if (address.address === "0.0.0.0" || address.address === "::") return `http://127.0.0.1:${address.port}`;
+  return `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`;
+}
+
+function startStages(context: Context, delivery: AlertDelivery): { loops: Loop[]; wakeProjector: () => void } {
+  const { config, pool, log, instance, disk, spool } = context;
+  const roles = config.HOLDFAST_ROLES;
+  const settleSeconds = config.HOLDFAST_ENRICHMENT_SETTLE_SECONDS;
+  const projector = createProjector({
+    pool,
+    log,
+    settleSeconds,
+    onProjected({ receipts, stored, duplicate, quarantined }) {
+      metrics.projectedReceipts.inc({ result: "filed" }, receipts);
+      metrics.projectedEvents.inc({ result: "stored" }, stored);
+      metrics.projectedEvents.inc({ result: "duplicate" }, duplicate);
+      metrics.projectedEvents.inc({ result: "quarantined" }, quarantined);
+    },
+    onDeadlock: (outcome) => metrics.deadlockRetries.inc({ result: outcome === "retried" ? "attempted" : outcome }),
+  });
+  const loops: Loop[] = [
+    createHeartbeat({ pool, log, instance, version: VERSION, roles: [...roles], disk, spool: () => spool.state() }),
+    ...(roles.has("projector") ? [projector, createReplayer({ pool, log, settleSeconds })] : []),
+    ...(roles.has("enrichment")
+      ? [
+          createEnricher({
+            pool,
+            log,
+            apiKey: config.SENDGRID_API_KEY,
+            apiUrl: config.SENDGRID_API_URL,
+            api: config.HOLDFAST_ENRICHMENT_API,
+            callsPerMinute: config.HOLDFAST_API_CALLS_PER_MINUTE,
+            enrichSimulated: config.HOLDFAST_ENRICH_SIMULATED,
+          }),
+        ]
+      : []),
+    ...(roles.has("maintenance")
+      ? [createAlertWatch({ pool, log, delivery }), createPartitionKeeper({ pool, log })]
+      : []),
+  ];
+  for (const loop of loops) loop.start();
+  return { loops, wakeProjector: () => projector.wake() };
+}
+
+async function stopAll(loops: readonly Loop[]): Promise<void> {
+  await Promise.all(loops.map((loop) => loop.stop()));
+}
+
+async function makeLoginUrl(pool: Pool, config: Config, url: string): Promise<string> {
+  await ensureAdmin(pool, config.HOLDFAST_ADMIN_TOKEN);
+  // Behind the # it never leaves the browser: not to a proxy's log, not as a referrer.
+  return `${config.HOLDFAST_PUBLIC_URL ?? url}/login#${await createLoginLink(pool)}`;
+}

@@ -1,0 +1,163 @@
+import Type from "typebox";
+import { ClientError } from "../errors.ts";
+import { findMessage, readMessage, type EnrichmentRow } from "../ledger/read-message.ts";
+import { readMessages, type Mark, type MessageSearch } from "../ledger/read-messages.ts";
+import { ENRICH_REOPEN_SECONDS, PAGE_ROWS_DEFAULT } from "../limits.ts";
+import type { App } from "./app.ts";
+import { requireRole, viewerOf } from "./auth.ts";
+import {
+  EnrichOrderSchema,
+  ErrorSchema,
+  MessageDetailSchema,
+  MessageListSchema,
+  MessageQuerySchema,
+  type MessageQuery,
+  type MessageState,
+} from "./contract.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import type { ViewDeps } from "./deps.ts";
+import { readEnrichmentState } from "./enrichment-state.ts";
+import { presentDetail, presentSummary } from "./present.ts";
+import { readArgFilters, readStates, readTime, trafficFilter } from "./query.ts";
+import { wantedTraffic } from "./traffic.ts";
+
+const IdParams = Type.Object({ id: Type.String({ minLength: 1, description: "MessageSummary.id, percent-encoded" }) });
+
+/** Adds `GET /api/messages`, `GET /api/messages/:id` and `POST /api/messages/:id/enrich`. */
+export function addMessageRoutes(app: App, deps: ViewDeps): void {
+  addSearch(app, deps);
+  addMessage(app, deps);
+  addEnrich(app, deps);
+}
+
+function addSearch(app: App, deps: ViewDeps): void {
+  const { pool, read, logAccess } = deps;
+  app.get(
+    "/api/messages",
+    {
+      onRequest: requireRole(pool, "support"),
+      config: { takesArgs: true },
+      schema: {
+        summary: "Search messages, newest first. Any number of arg.KEY=VALUE parameters may be added.",
+        tags: ["messages"],
+        querystring: MessageQuerySchema,
+        response: { 200: MessageListSchema, default: ErrorSchema },
+      },
+    },
+    async (request) => {
+      const { query } = request;
+      const search = readSearch(query);
+      // The address as it was asked for, without the cursor: who walks through the pages looks at one search.
+      const { cursor: _cursor, limit: _limit, ...asked } = query;
+      await logAccess(viewerOf(request), "messages.search", JSON.stringify(asked));
+      const { rows, sources } = await read(async (tx) => {
+        const traffic = await wantedTraffic(tx, trafficFilter(query));
+        const everything = traffic.wanted.length === traffic.sources.size;
+        const wanted = everything ? undefined : traffic.wanted;
+        // One more than the page shows whether there is a next page.
+        return {
+          rows: await readMessages(tx, { ...search, sources: wanted, limit: search.limit + 1 }),
+          sources: traffic.sources,
+        };
+      });
+      const page = rows.slice(0, search.limit);
+      const last = rows.length > page.length ? page.at(-1) : undefined;
+      return {
+        messages: page.map((row) => presentSummary(row, sources)),
+        nextCursor: last === undefined ? null : writeCursor("m", last.id),
+      };
+    },
+  );
+}
+
+const MARKS: readonly Mark[] = ["opened", "clicked", "complaint", "unsubscribed"];
+
+function isMark(state: MessageState): state is Mark {
+  return MARKS.some((mark) => mark === state);
+}
+
+function readSearch(query: MessageQuery): MessageSearch {
+  const states = readStates(query.state);
+  const text = query.q?.trim();
+  return {
+    text: text === "" ? undefined : text,
+    recipient: query.recipient === undefined || query.recipient.trim() === "" ? undefined : query.recipient.trim(),
+    deliveries: states.filter((state) => !isMark(state)),
+    marks: states.filter(isMark),
+    category: query.category,
+    args: readArgFilters(query),
+    from: readTime("from", query.from),
+    to: readTime("to", query.to),
+    before: query.cursor === undefined ? undefined : readCursor("m", query.cursor),
+    limit: query.limit ?? PAGE_ROWS_DEFAULT,
+  };
+}
+
+function addMessage(app: App, deps: ViewDeps): void {
+  const { pool, read, logAccess, config } = deps;
+  app.get(
+    "/api/messages/:id",
+    {
+      onRequest: requireRole(pool, "support"),
+      schema: {
+        summary: "One message: its state, its timeline, and the receipts behind it.",
+        tags: ["messages"],
+        params: IdParams,
+        response: { 200: MessageDetailSchema, default: ErrorSchema },
+      },
+    },
+    async (request) => {
+      const found = await read(async (tx) => {
+        const id = await findMessage(tx, request.params.id);
+        if (id === undefined) throw new ClientError("message_unknown");
+        const { sources } = await wantedTraffic(tx, { simulated: "all" });
+        const whole = await readMessage(tx, id);
+        return { id, whole, sources, enrichment: await readEnrichmentState(tx, config) };
+      });
+      await logAccess(viewerOf(request), "message.view", request.params.id);
+      if (found.enrichment.state === "on" && isWorthAsking(found.whole.enrichment))
+        await orderEnrichment(deps, found.id);
+      return presentDetail(found.whole, found.sources);
+    },
+  );
+}
+
+/** What a person has open goes first; what failed is tried again, but not each time the page loads itself. */
+function isWorthAsking({ state, askedAt }: EnrichmentRow): boolean {
+  if (state === "pending") return true;
+  return state === "failed" && (askedAt === null || Date.now() - askedAt.getTime() > ENRICH_REOPEN_SECONDS * 1000);
+}
+
+async function orderEnrichment({ pool }: ViewDeps, message: number): Promise<void> {
+  await pool.query("INSERT INTO enrichment_orders (message) VALUES ($1) ON CONFLICT DO NOTHING", [message]);
+}
+
+function addEnrich(app: App, deps: ViewDeps): void {
+  const { pool, read, logAccess, config } = deps;
+  app.post(
+    "/api/messages/:id/enrich",
+    {
+      onRequest: requireRole(pool, "support"),
+      schema: {
+        summary: "Ask SendGrid about this message next.",
+        tags: ["messages"],
+        params: IdParams,
+        response: { 202: EnrichOrderSchema, default: ErrorSchema },
+      },
+    },
+    async (request, reply) => {
+      const found = await read(async (tx) => {
+        const id = await findMessage(tx, request.params.id);
+        if (id === undefined) throw new ClientError("message_unknown");
+        const known = await tx.query("SELECT FROM enrichments WHERE message = $1", [id]);
+        return { id, isAskable: known.rowCount === 1, enrichment: await readEnrichmentState(tx, config) };
+      });
+      const ordered = found.isAskable && found.enrichment.state === "on";
+      if (ordered) {
+        await logAccess(viewerOf(request), "message.enrich", request.params.id);
+        await orderEnrichment(deps, found.id);
+      }
+      return reply.status(202).send({ ordered, enrichment: found.enrichment.state });
+    },
+  );
+}

@@ -1,0 +1,143 @@
+import { QueryCache, QueryClient, QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Link, Route, Switch, useLocation } from "wouter";
+import { usePathname, useSearch } from "wouter/use-browser-location";
+import type { Session } from "../../src/views/contract.ts";
+import { api, ApiError } from "./api/client.ts";
+import { AlertsPage } from "./pages/alerts.tsx";
+import { LivePage } from "./pages/live.tsx";
+import { LoginPage } from "./pages/login.tsx";
+import { MessagePage } from "./pages/message.tsx";
+import { MessagesPage } from "./pages/messages.tsx";
+import { QuarantinePage } from "./pages/quarantine.tsx";
+import { LiveProvider } from "./parts/live.tsx";
+import { PreferencesProvider } from "./parts/preferences.tsx";
+import { Shell } from "./parts/shell.tsx";
+import { Failure, LoadingRows, Nothing } from "./parts/states.tsx";
+import { messageIdOf } from "./text/message-filters.ts";
+
+const isSignedOut = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
+
+// A question that was answered with an error gets the same answer again; only silence is worth another try.
+const retry = (failures: number, error: unknown): boolean =>
+  failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500);
+
+function useQueryClientOnce(onSignedOut: () => void): QueryClient {
+  const [client] = useState(
+    () =>
+      new QueryClient({
+        queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && onSignedOut() }),
+        defaultOptions: { queries: { retry, staleTime: 5_000 }, mutations: { retry: false } },
+      }),
+  );
+  return client;
+}
+
+export function App(): ReactNode {
+  const [, navigate] = useLocation();
+  const onSignedOut = useCallback(() => {
+    const { pathname, search } = window.location;
+    if (pathname === "/login") return;
+    navigate(
+      pathname === "/" && search === ""
+        ? "/login"
+        : `/login?${new URLSearchParams({ next: pathname + search }).toString()}`,
+    );
+  }, [navigate]);
+  const client = useQueryClientOnce(onSignedOut);
+  return (
+    <QueryClientProvider client={client}>
+      <Switch>
+        <Route path="/login">
+          <LoginPage />
+        </Route>
+        <Route>
+          <SignedIn onSignedOut={onSignedOut} />
+        </Route>
+      </Switch>
+    </QueryClientProvider>
+  );
+}
+
+function SignedIn({ onSignedOut }: { onSignedOut: () => void }): ReactNode {
+  const client = useQueryClient();
+  const session = useQuery({
+    queryKey: ["session"],
+    queryFn: () => api<Session>("GET", "/api/session"),
+    staleTime: Infinity,
+  });
+  const onSignOut = (): void => {
+    void api("DELETE", "/api/session")
+      .catch(() => undefined)
+      .then(() => {
+        client.clear();
+        onSignedOut();
+      });
+  };
+  if (session.data === undefined) {
+    // While the reader is being sent to the login page there is nothing to say.
+    const error = session.error !== null && !isSignedOut(session.error) ? session.error : undefined;
+    return (
+      <main className="alone">
+        {error === undefined ? (
+          <LoadingRows rows={3} />
+        ) : (
+          <Failure error={error} again={() => void session.refetch()} />
+        )}
+      </main>
+    );
+  }
+  return (
+    <PreferencesProvider>
+      <LiveProvider onSignedOut={onSignedOut}>
+        <Shell session={session.data} onSignOut={onSignOut}>
+          <Pages session={session.data} />
+        </Shell>
+      </LiveProvider>
+    </PreferencesProvider>
+  );
+}
+
+/** A new page begins at its top; another filter of the same page does not move it. */
+function StartAtTop(): ReactNode {
+  useEffect(() => window.scrollTo(0, 0), []);
+  return null;
+}
+
+function Pages({ session }: { session: Session }): ReactNode {
+  const { t } = useTranslation();
+  // Not the router's own hooks: they decode the address once, and an id or a search with a % would be decoded twice.
+  const path = usePathname();
+  const search = useSearch();
+  const id = messageIdOf(path);
+  return (
+    <>
+      <StartAtTop key={path} />
+      <Switch>
+        <Route path="/">
+          <LivePage />
+        </Route>
+        <Route path="/messages">
+          <MessagesPage search={search} />
+        </Route>
+        {id === undefined ? null : (
+          <Route path="/messages/:id">
+            <MessagePage key={id} id={id} />
+          </Route>
+        )}
+        <Route path="/quarantine">
+          <QuarantinePage isAdmin={session.role === "admin"} />
+        </Route>
+        <Route path="/alerts">
+          <AlertsPage />
+        </Route>
+        <Route>
+          <Nothing title={t("state.notFound")}>
+            <Link href="/">{t("state.toLive")}</Link>
+          </Nothing>
+        </Route>
+      </Switch>
+    </>
+  );
+}

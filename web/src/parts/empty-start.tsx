@@ -1,0 +1,51 @@
+import { Button, CopyButton } from "@mantine/core";
+import type { ReactNode } from "react";
+import type { Status } from "../../../src/views/contract.ts";
+import { CopyIcon, DoneIcon } from "./icons.tsx";
+import { useText } from "./use-text.ts";
+
+/** A text to be taken elsewhere, with a button that does. */
+export function Copyable({ value }: { value: string }): ReactNode {
+  const { t } = useText();
+  return (
+    <span className="copyable">
+      <code>{value}</code>
+      <CopyButton value={value}>
+        {({ copied, copy }) => (
+          <Button variant="subtle" size="compact-sm" leftSection={copied ? <DoneIcon /> : <CopyIcon />} onClick={copy}>
+            {copied ? t("message.copied") : t("message.copy")}
+          </Button>
+        )}
+      </CopyButton>
+    </span>
+  );
+}
+
+const isLocal = (host: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host);
+
+/** The first thing a new installation shows: how to make SendGrid talk to it. */
+export function EmptyStart({ status }: { status: Status }): ReactNode {
+  const { t } = useText();
+  const source =
+    status.sources.find((candidate) => candidate.name === "default") ??
+    status.sources.find((candidate) => !candidate.simulated);
+  const address = window.location.origin + (source?.path ?? "/webhooks/sendgrid");
+  return (
+    <section className="start" aria-labelledby="start">
+      <h2 id="start" className="large">
+        {t("empty.title")}
+      </h2>
+      <ol>
+        <li>
+          {t("empty.step1")}
+          <Copyable value={address} />
+          {isLocal(window.location.hostname) ? <p className="muted">{t("empty.local")}</p> : null}
+        </li>
+        <li>{t("empty.step2")}</li>
+        <li>{(source?.keys ?? 0) > 0 ? t("empty.step3done") : t("empty.step3")}</li>
+      </ol>
+      <p>{t("empty.simulate")}</p>
+      <Copyable value="npm run demo" />
+    </section>
+  );
+}

@@ -1,0 +1,95 @@
+import { CloseButton, NativeSelect, TextInput } from "@mantine/core";
+import type { ReactNode } from "react";
+import { Link, useLocation } from "wouter";
+import {
+  type MessageFilters,
+  messagesPath,
+  PERIODS,
+  STATE_FILTERS,
+  type StateFilter,
+} from "../text/message-filters.ts";
+import { Foreign } from "./foreign.tsx";
+import { useFollowing } from "./use-following.ts";
+import { useText } from "./use-text.ts";
+
+/** The filters beside the search. Every change is a new address. */
+export function MessageFilterBar({ filters }: { filters: MessageFilters }): ReactNode {
+  const { t } = useText();
+  const [, navigate] = useLocation();
+  const [category, setCategory] = useFollowing(filters.category);
+
+  const change = (part: Partial<MessageFilters>): void => navigate(messagesPath({ ...filters, ...part }));
+  const names = useStateNames();
+  const isSet = filters.state !== "" || filters.category !== "" || filters.period !== "" || filters.recipient !== "";
+  return (
+    <div className="filters">
+      <NativeSelect
+        size="xs"
+        aria-label={t("messages.stateLabel")}
+        value={filters.state}
+        onChange={(event) =>
+          change({ state: STATE_FILTERS.find((state) => state === event.currentTarget.value) ?? "" })
+        }
+        data={[
+          { value: "", label: t("messages.anyState") },
+          ...STATE_FILTERS.map((value) => ({ value, label: names[value] })),
+        ]}
+      />
+      <NativeSelect
+        size="xs"
+        aria-label={t("messages.timeLabel")}
+        value={filters.period}
+        onChange={(event) => change({ period: PERIODS.find((period) => period === event.currentTarget.value) ?? "" })}
+        data={[
+          { value: "", label: t("messages.anyTime") },
+          ...PERIODS.map((value) => ({ value, label: t(`messages.${value}`) })),
+        ]}
+      />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          change({ category: category.trim() });
+        }}
+      >
+        <TextInput
+          size="xs"
+          aria-label={t("messages.categoryLabel")}
+          placeholder={t("messages.category")}
+          value={category}
+          maxLength={255}
+          onChange={(event) => setCategory(event.currentTarget.value)}
+          onBlur={() => category.trim() !== filters.category && change({ category: category.trim() })}
+          rightSection={
+            filters.category === "" ? null : (
+              <CloseButton size="xs" aria-label={t("messages.clearFilters")} onClick={() => change({ category: "" })} />
+            )
+          }
+        />
+      </form>
+      {filters.recipient === "" ? null : (
+        <span className="chip">
+          <Foreign>{filters.recipient}</Foreign>
+        </span>
+      )}
+      {isSet ? <Link href={messagesPath({ q: filters.q })}>{t("messages.clearFilters")}</Link> : null}
+    </div>
+  );
+}
+
+function useStateNames(): Readonly<Record<StateFilter, string>> {
+  const { t } = useText();
+  return {
+    delivered: t("delivery.delivered"),
+    processed: t("delivery.processed"),
+    deferred: t("delivery.deferred"),
+    failed: t("delivery.filterFailed"),
+    bounced: t("delivery.filterBounced"),
+    blocked: t("delivery.filterBlocked"),
+    dropped: t("delivery.filterDropped"),
+    opened: t("kind.open"),
+    clicked: t("kind.click"),
+    complaint: t("delivery.complaint"),
+    unsubscribed: t("delivery.unsubscribed"),
+    unknown: t("delivery.unknown"),
+  };
+}

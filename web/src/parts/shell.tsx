@@ -1,0 +1,102 @@
+import type { ReactNode } from "react";
+import { Link, useRoute } from "wouter";
+import type { Session } from "../../../src/views/contract.ts";
+import { formatCount } from "../text/number.ts";
+import { zoneName } from "../text/time.ts";
+import { ConnectionState } from "./connection.tsx";
+import { Logo } from "./icons.tsx";
+import { useLive } from "./live.tsx";
+import { LostAlarm, SimulatedNotice } from "./notices.tsx";
+import { SearchBox } from "./search-box.tsx";
+import { LanguageSwitch, SettingsMenu } from "./settings-menu.tsx";
+import { useText } from "./use-text.ts";
+
+interface RailLinkProps {
+  href: string;
+  /** Further addresses of the same page. */
+  also?: string;
+  count?: number;
+  children: string;
+}
+
+function RailLink({ href, also, count = 0, children }: RailLinkProps): ReactNode {
+  const { locale } = useText();
+  const [here] = useRoute(href);
+  const [below] = useRoute(also ?? href);
+  return (
+    <Link href={href} className={here || below ? "on" : ""} aria-current={here ? "page" : undefined}>
+      {children}
+      {count > 0 ? <span className="count">{formatCount(count, locale)}</span> : null}
+    </Link>
+  );
+}
+
+function Rail(): ReactNode {
+  const text = useText();
+  const { t } = text;
+  const quarantined = useLive((state) => state.status?.quarantineOpen);
+  const alerts = useLive((state) => state.status?.alertsOpen);
+  const version = useLive((state) => state.status?.version);
+  const postgres = useLive((state) => state.status?.postgres);
+  return (
+    <nav className="rail" aria-label={t("nav.label")}>
+      <Link href="/" className="brand">
+        <Logo />
+        <span>Holdfast</span>
+      </Link>
+      <div className="rail-links">
+        <RailLink href="/">{t("nav.live")}</RailLink>
+        <RailLink href="/messages" also="/messages/:id">
+          {t("nav.messages")}
+        </RailLink>
+        <RailLink href="/quarantine" count={quarantined ?? 0}>
+          {t("nav.quarantine")}
+        </RailLink>
+        <RailLink href="/alerts" count={alerts ?? 0}>
+          {t("nav.alerts")}
+        </RailLink>
+      </div>
+      <div className="foot">
+        {postgres === undefined ? null : <div>PostgreSQL {postgres}</div>}
+        {version === undefined ? null : <div>Holdfast {version}</div>}
+        <div>{zoneName(text.now, text)}</div>
+      </div>
+    </nav>
+  );
+}
+
+/** What surrounds every page: the rail of names, the search on top, and whether it is current. */
+export function Shell({
+  session,
+  onSignOut,
+  children,
+}: {
+  session: Session;
+  onSignOut: () => void;
+  children: ReactNode;
+}): ReactNode {
+  const { t } = useText();
+  return (
+    <div className="app">
+      <a className="skip" href="#content">
+        {t("header.skip")}
+      </a>
+      <Rail />
+      <div className="page">
+        <LostAlarm />
+        <header className="top">
+          <SearchBox />
+          <div className="top-side">
+            <ConnectionState />
+            <LanguageSwitch />
+            <SettingsMenu session={session} onSignOut={onSignOut} />
+          </div>
+        </header>
+        <SimulatedNotice />
+        <main id="content" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+    </div>
+  );
+}
