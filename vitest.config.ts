@@ -3,7 +3,14 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts", "web/**/*.test.{ts,tsx}", "scripts/**/*.test.ts"],
+    include: [
+      "src/**/*.test.ts",
+      "test/**/*.test.ts",
+      "web/**/*.test.{ts,tsx}",
+      "scripts/**/*.test.ts",
+      "torture/**/*.test.ts",
+      "bench/**/*.test.ts",
+    ],
     globalSetup: "./test/global-setup.ts",
     // All files share one PostgreSQL of 100 connections; a file uses up to a dozen at once, and its workers need the same cores.
     maxWorkers: Math.min(availableParallelism(), 4),

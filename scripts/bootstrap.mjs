@@ -31,8 +31,9 @@ const COMMANDS = {
   lint: { script: "node_modules/oxlint/bin/oxlint" },
   types: { script: "scripts/check.ts", first: ["types"] },
   schema: { script: "scripts/schema.ts" },
-  screenshots: { script: "scripts/screenshots.ts", page: true },
+  screenshots: { script: "test/browser/screenshots.ts", page: true },
   torture: { script: "torture/main.ts" },
+  bench: { script: "bench/main.ts" },
   "env-example": { script: "scripts/env-example.ts" },
 };
 

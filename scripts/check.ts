@@ -30,7 +30,7 @@ const script = (name: string, ...args: string[]): string[] => [process.execPath,
 const STEPS: readonly Step[] = [
   { name: "schema", commands: [script("schema.ts", "--check")] },
   { name: "unused", commands: [tool("knip/bin/knip.js", "--no-progress", "--treat-config-hints-as-errors")] },
-  { name: "lint", commands: [tool("oxlint/bin/oxlint")] },
+  { name: "lint", commands: [tool("oxlint/bin/oxlint", "--format=stylish")] },
   {
     name: "types",
     commands: [".", "web", "scripts"].map((project) => tool("typescript/bin/tsc", "--pretty", "false", "-p", project)),

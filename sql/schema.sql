@@ -179,6 +179,17 @@ CREATE TABLE provider_apis (
   CONSTRAINT provider_apis_state_check CHECK (state = ANY (ARRAY['available'::text, 'forbidden'::text]))
 );
 
+CREATE TABLE purge_orders (
+  single boolean NOT NULL DEFAULT true,
+  ordered_at timestamp with time zone NOT NULL DEFAULT now(),
+  phase text COLLATE "C" NOT NULL DEFAULT 'receipts'::text,
+  after bigint NOT NULL DEFAULT 0,
+  found boolean NOT NULL DEFAULT false,
+  CONSTRAINT purge_orders_pkey PRIMARY KEY (single),
+  CONSTRAINT purge_orders_phase_check CHECK (phase = ANY (ARRAY['receipts'::text, 'messages'::text, 'rest'::text])),
+  CONSTRAINT purge_orders_single_check CHECK (single)
+);
+
 CREATE TABLE quarantine (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   receipt bigint NOT NULL,
@@ -195,6 +206,21 @@ CREATE TABLE quarantine (
   CONSTRAINT quarantine_state_check CHECK (state = ANY (ARRAY['open'::text, 'replayed'::text]))
 );
 CREATE INDEX quarantine_open ON quarantine USING btree (id) WHERE state = 'open'::text;
+
+CREATE TABLE rates (
+  step integer NOT NULL,
+  at timestamp with time zone NOT NULL,
+  source smallint NOT NULL,
+  processed integer NOT NULL,
+  deferred integer NOT NULL,
+  delivered integer NOT NULL,
+  failed integer NOT NULL,
+  engaged integer NOT NULL,
+  objected integer NOT NULL,
+  other integer NOT NULL,
+  retries integer NOT NULL,
+  CONSTRAINT rates_pkey PRIMARY KEY (step, at, source)
+) WITH (fillfactor=50);
 
 CREATE TABLE receipts (
   id bigint NOT NULL,
@@ -226,14 +252,30 @@ CREATE TABLE replay_orders (
   CONSTRAINT replay_orders_pkey PRIMARY KEY (quarantine)
 );
 
+CREATE TABLE source_key_orders (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  source text COLLATE "C",
+  public_key bytea,
+  others_until timestamp with time zone,
+  key smallint,
+  valid_until timestamp with time zone,
+  ordered_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT source_key_orders_pkey PRIMARY KEY (id),
+  CONSTRAINT source_key_orders_check CHECK ((public_key IS NULL) = (source IS NULL) AND (public_key IS NULL) <> (key IS NULL)),
+  CONSTRAINT source_key_orders_source_check CHECK (source ~ '^[a-z0-9][a-z0-9_-]{0,62}$'::text)
+);
+
 CREATE TABLE source_keys (
   id smallint NOT NULL GENERATED ALWAYS AS IDENTITY,
   source smallint NOT NULL,
   public_key bytea NOT NULL,
   valid_from timestamp with time zone NOT NULL DEFAULT now(),
   valid_until timestamp with time zone,
+  origin text COLLATE "C" NOT NULL DEFAULT 'environment'::text,
+  used_at timestamp with time zone,
   CONSTRAINT source_keys_pkey PRIMARY KEY (id),
   CONSTRAINT source_keys_source_public_key_key UNIQUE (source, public_key),
+  CONSTRAINT source_keys_origin_check CHECK (origin = ANY (ARRAY['environment'::text, 'page'::text])),
   CONSTRAINT source_keys_source_fkey FOREIGN KEY (source) REFERENCES sources(id)
 );
 

@@ -1,8 +1,11 @@
 import { Command, CommanderError } from "commander";
 import { addDemoCommand } from "./commands/demo.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
+import { addReplayCommand } from "./commands/replay.ts";
 import { addSimulateCommand } from "./commands/simulate.ts";
 import { addTokenCommand } from "./commands/token.ts";
+import { addVerifyCommand } from "./commands/verify.ts";
 import { UsageError } from "./errors.ts";
 import { runService } from "./main.ts";
 import { VERSION } from "./version.ts";
@@ -23,7 +26,10 @@ function createProgram(): Command {
   addMigrateCommand(program);
   addSimulateCommand(program);
   addDemoCommand(program);
+  addVerifyCommand(program);
+  addReplayCommand(program);
   addTokenCommand(program);
+  addDoctorCommand(program);
   // Only commands made before this inherit nothing: each must be told to throw rather than to exit by itself.
   for (const command of program.commands) command.exitOverride();
   return program;

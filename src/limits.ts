@@ -10,6 +10,8 @@ const MIB = 1024 * KIB;
 
 /** SendGrid posts at most 768 KB; six times that leaves room for a changed limit without inviting abuse. */
 export const BODY_BYTES_MAX = 5 * MIB;
+/** Bodies on their way in, by what their headers announce (BODY_BYTES_MAX where nothing is announced). 128 MiB is 25 of the largest. */
+export const ARRIVING_BYTES_MAX = 128 * MIB;
 /** Bodies waiting for their commit. 64 MiB is 85 full-sized POSTs; beyond it a 503 is kinder than swapping. */
 export const APPEND_QUEUE_BYTES_MAX = 64 * MIB;
 /** Rows in one group commit. Statements are prepared for powers of two up to this. */
@@ -28,6 +30,16 @@ export const APPEND_PROBE_MS = 1_000;
 export const SPOOL_DRAIN_POSTS_MAX = 32;
 /** How often the spool is looked at. */
 export const SPOOL_IDLE_MS = 1_000;
+/** How often intake looks for keys that an admin added or ended on the page. */
+export const KEY_RING_MS = 1_000;
+/** Such orders carried out together. */
+export const KEY_ORDERS_MAX = 100;
+/** How often the last use of each key is written down. */
+export const KEY_USE_FLUSH_MS = 30_000;
+/** Keys of one source that are valid at once; each costs a POST up to a tenth of a millisecond. */
+export const SOURCE_KEYS_MAX = 20;
+/** Sources made on the page. */
+export const PAGE_SOURCES_MAX = 100;
 /** What a refused client is asked to wait. SendGrid ignores it; proxies and our simulator do not. */
 export const RETRY_AFTER_SECONDS = 5;
 /** A signature header is about 96 characters of base64; anything longer is not one. */
@@ -164,6 +176,13 @@ export const API_TEXT_CHARS_MAX = 2_000;
 /** What is kept of an API's error text. */
 export const API_REASON_CHARS_MAX = 200;
 
+/** What is kept of the events' course: a bucket's size, for how long it is kept, and for how long a person sees it. */
+export const RATE_STEPS = [
+  { seconds: 10, shownSeconds: 15 * 60, keptSeconds: 60 * 60 },
+  { seconds: 300, shownSeconds: 24 * 3_600, keptSeconds: 2 * 86_400 },
+  { seconds: 7_200, shownSeconds: 30 * 86_400, keptSeconds: 31 * 86_400 },
+] as const;
+
 // Views
 
 export const PAGE_ROWS_DEFAULT = 50;
@@ -189,6 +208,18 @@ export const LAST_RECEIPTS_SCANNED_MAX = 1_000;
 /** What a person sees of a quarantined item. */
 export const EXCERPT_CHARS_MAX = 2_000;
 export const ALERT_ROWS_MAX = 200;
+/** Messages of one recipient that are summed up: a person has hundreds, a monitoring address has millions. */
+export const RECIPIENT_MESSAGES_MAX = 1_000;
+/** Events looked at for why an address is suppressed. */
+export const RECIPIENT_REASONS_SCANNED_MAX = 500;
+/** Messages in one export: about 40 MB, and what a spreadsheet still opens. */
+export const EXPORT_ROWS_MAX = 100_000;
+/** Messages read at once for an export; between two of these nothing is held open in the database. */
+export const EXPORT_PAGE_ROWS = 1_000;
+/** Exports under way at once, so that they leave the reads to people. */
+export const EXPORTS_CONCURRENT_MAX = 2;
+/** How long SendGrid goes on sending an event that is refused, counted from the event. */
+export const SENDGRID_PATIENCE_SECONDS = 24 * 3_600;
 /** The same person looking at the same thing again within this time is one row of the access log. */
 export const ACCESS_LOG_REPEAT_MS = 60_000;
 /** Such rows remembered per process. */
@@ -252,6 +283,11 @@ export const AUDIT_STATEMENT_MS_MAX = 10 * 60_000;
 /** How often a verification writes down how far it is: what a kill -9 costs. */
 export const AUDIT_STATE_MS = 2_000;
 
+// Purge of simulated data
+
+/** Receipt or message numbers looked at in one transaction, whose time a statement's limit must allow. */
+export const PURGE_NUMBERS_MAX = 20_000;
+
 // Health
 
 /** How often a process writes down that it runs, and looks at its disk. */
@@ -291,6 +327,18 @@ export const SIMULATED_RETRY_MS_MAX = 10_000;
 export const SIMULATED_STILL_MS_MAX = 60_000;
 /** Messages compared in one statement. */
 export const SIMULATED_COMPARE_MESSAGES_MAX = 1_000;
+
+/** A simulation ordered on the page: it shares the process with the service. */
+export const PAGE_SIMULATION_EVENTS_MAX = 200_000;
+export const PAGE_SIMULATION_RATE_MAX = 10_000;
+export const PAGE_SIMULATION_DEADLOCKS_MAX = 20;
+export const PAGE_SIMULATION_SEED_CHARS_MAX = 40;
+/** How often its figures are read. */
+export const PAGE_SIMULATION_SAMPLE_MS = 1_000;
+/** Points of its chart; when there are more, every other one goes. */
+export const PAGE_SIMULATION_SAMPLES_MAX = 240;
+/** A lock that nobody waits for within this is given back, so that the ledger is never held up. */
+export const PAGE_SIMULATION_LOCK_MS_MAX = 900;
 
 // The process
 

@@ -13,19 +13,23 @@ import { createHeartbeat } from "./health/heartbeat.ts";
 import { createHttpServer } from "./http.ts";
 import { createAppender, type Appender } from "./intake/append.ts";
 import { createSpoolDrain } from "./intake/drain.ts";
+import { createKeyRing, type KeyRing } from "./intake/keys.ts";
 import { createPartitionKeeper, ensurePartitions } from "./intake/partitions.ts";
 import { createRefusals } from "./intake/refusals.ts";
 import { registerIntake } from "./intake/route.ts";
 import { configuredSources, registerSources, simulationSource, type Source } from "./intake/sources.ts";
 import { openSpool, type Spool } from "./intake/spool.ts";
 import { createProjector } from "./ledger/projector.ts";
+import { createPurger } from "./ledger/purge.ts";
+import { createRatesPruner } from "./ledger/rates.ts";
 import { createReplayer } from "./ledger/replay.ts";
 import type { Log } from "./log.ts";
 import type { Loop } from "./loop.ts";
 import * as metrics from "./metrics.ts";
 import { openDatabase } from "./postgres/database.ts";
 import type { Pool } from "./postgres/pool.ts";
-import { simulatorKey } from "./simulator/key.ts";
+import { createSimulationJob, type SimulationJob } from "./simulator/job.ts";
+import { simulatorKey, type SimulatorKey } from "./simulator/key.ts";
 import { VERSION } from "./version.ts";
 import { createLoginLink, ensureAdmin } from "./views/admin.ts";
 import { registerViews } from "./views/views.ts";
@@ -63,13 +67,16 @@ export async function startService(config: Config, log: Log): Promise<Service> {
     const { pool, databaseUrl } = database;
     await checkDurability(pool, config.HOLDFAST_ALLOW_UNSAFE, log);
     await ensurePartitions(pool, new Date());
-    const { publicKeyText } = await simulatorKey(config.HOLDFAST_DATA_DIR);
-    const sources = await registerSources(pool, [...configured, simulationSource(publicKeyText)]);
+    const simulator = await simulatorKey(config.HOLDFAST_DATA_DIR);
+    const registered = await registerSources(pool, [...configured, simulationSource(simulator.publicKeyText)]);
+    const keyRing = createKeyRing({ pool, log, configured: registered });
+    // Before the first POST comes, or it would be refused for a key that an admin added on the page.
+    await keyRing.tick();
     const spool = await openSpool(join(config.HOLDFAST_DATA_DIR, "spool"), config.HOLDFAST_SPOOL_MIB * MIB);
     const disk = createDiskWatch(config.HOLDFAST_DATA_DIR, config.HOLDFAST_DISK_FREE_MIB * MIB);
     await disk.look();
     const instance = randomBytes(6).toString("base64url");
-    const context: Context = { config, log, pool, databaseUrl, sources, spool, disk, instance };
+    const context: Context = { config, log, pool, databaseUrl, keyRing, spool, disk, instance, simulator };
 
     const delivery = createAlertDelivery({
       pool,
@@ -83,15 +90,16 @@ export async function startService(config: Config, log: Log): Promise<Service> {
     }
     const stages = startStages(context, delivery);
     stops.push(() => stopAll(stages.loops));
-    const { url, app, appender, loops } = await serve(context, stages.wakeProjector);
-    // While requests end, their receipts are still appended: so the server closes first.
+    const { url, app, appender, loops, simulation } = await serve(context, stages.wakeProjector);
+    // While requests end, their receipts are still appended: so the server closes first, and before it who posts to it.
     stops.push(
       () => appender.drained(),
       () => stopAll(loops),
       () => app.close(),
+      () => simulation.close(),
     );
     const loginUrl = config.HOLDFAST_ROLES.has("views") ? await makeLoginUrl(pool, config, url) : undefined;
-    return { url, loginUrl, databaseUrl, sources, stop };
+    return { url, loginUrl, databaseUrl, sources: keyRing.sources, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -104,10 +112,11 @@ interface Context {
   log: Log;
   pool: Pool;
   databaseUrl: string;
-  sources: ReadonlyMap<string, Source>;
+  keyRing: KeyRing;
   spool: Spool;
   disk: DiskWatch;
   instance: string;
+  simulator: SimulatorKey;
 }
 
 /** Promise P1 cannot be kept on a server that loses what it committed, so such a server is refused unless allowed. */
@@ -126,8 +135,9 @@ async function checkDurability(pool: Pool, isUnsafeAllowed: boolean, log: Log): 
 async function serve(
   context: Context,
   wakeProjector: () => void,
-): Promise<{ url: string; app: FastifyInstance; appender: Appender; loops: Loop[] }> {
-  const { config, log, pool, databaseUrl, sources, spool, disk, instance } = context;
+): Promise<{ url: string; app: FastifyInstance; appender: Appender; loops: Loop[]; simulation: SimulationJob }> {
+  const { config, log, pool, databaseUrl, keyRing, spool, disk, instance, simulator } = context;
+  const { sources } = keyRing;
   const app = createHttpServer({ log });
   const appender = createAppender({
     pool,
@@ -140,22 +150,32 @@ async function serve(
   const loops: Loop[] = [];
   if (config.HOLDFAST_ROLES.has("intake")) {
     const refusals = createRefusals({ pool, log });
-    loops.push(refusals, createSpoolDrain({ spool, appender, sources, log }));
+    loops.push(refusals, keyRing, createSpoolDrain({ spool, appender, sources, log }));
     await registerIntake(app, {
       appender,
       spool,
       sources,
       log,
+      onVerified: (key) => keyRing.noteUse(key),
       onRefused: (source, code) => refusals.count(source, code),
       // Of a database elsewhere only its own disk matters, and that cannot be seen from here.
       isDiskLow: () => config.DATABASE_URL === undefined && disk.isLow(),
     });
   }
   const webRoot = join(import.meta.dirname, "../dist/web");
-  await registerViews(app, { pool, databaseUrl, log, config, version: VERSION, instance, webRoot });
+  const spoolState = (): ReturnType<Spool["state"]> => spool.state();
+  const simulation = createSimulationJob({
+    databaseUrl,
+    log,
+    privateKey: simulator.privateKey,
+    // Through the socket, as any POST: what the simulation proves holds for SendGrid's too.
+    url: () => `${urlOf(app.server.address())}/webhooks/sendgrid/simulation`,
+  });
+  const shown = { webRoot, spoolState, simulation: config.HOLDFAST_ROLES.has("intake") ? simulation : undefined };
+  await registerViews(app, { pool, databaseUrl, log, config, version: VERSION, instance, ...shown });
   await app.listen({ host: config.HOST, port: config.PORT });
   for (const loop of loops) loop.start();
-  return { url: urlOf(app.server.address()), app, appender, loops };
+  return { url: urlOf(app.server.address()), app, appender, loops, simulation };
 }
 
 /** As this machine reaches it: a server that listens everywhere is on the loopback address too. */
@@ -183,7 +203,14 @@ function startStages(context: Context, delivery: AlertDelivery): { loops: Loop[]
   });
   const loops: Loop[] = [
     createHeartbeat({ pool, log, instance, version: VERSION, roles: [...roles], disk, spool: () => spool.state() }),
-    ...(roles.has("projector") ? [projector, createReplayer({ pool, log, settleSeconds })] : []),
+    ...(roles.has("projector")
+      ? [
+          projector,
+          createReplayer({ pool, log, settleSeconds }),
+          createPurger({ pool, log }),
+          createRatesPruner({ pool, log }),
+        ]
+      : []),
     ...(roles.has("enrichment")
       ? [
           createEnricher({

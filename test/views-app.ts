@@ -6,7 +6,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fas
 import { readConfig } from "../src/config.ts";
 import { createHttpServer } from "../src/http.ts";
 import { createLog } from "../src/log.ts";
-import type { ViewConfig } from "../src/views/deps.ts";
+import type { SimulationControl, ViewConfig, ViewOptions } from "../src/views/deps.ts";
 import { createToken } from "../src/views/tokens.ts";
 import { registerViews } from "../src/views/views.ts";
 import type { TestDatabase } from "./database.ts";
@@ -27,8 +27,10 @@ export interface ViewsApp {
 export interface ViewsAppOptions {
   config?: Partial<ViewConfig>;
   instance?: string;
+  simulation?: SimulationControl;
   /** Tokens made before; a second application on the same database needs them. */
   tokens?: ViewsApp["tokens"];
+  spoolState?: NonNullable<ViewOptions["spoolState"]>;
 }
 
 /** The views on a server of their own, with a page of two files. */
@@ -47,6 +49,8 @@ export async function viewsApp(db: TestDatabase, options: ViewsAppOptions = {}):
     version: "0.0.0-test",
     instance: options.instance ?? "test",
     webRoot,
+    simulation: options.simulation,
+    ...(options.spoolState === undefined ? {} : { spoolState: options.spoolState }),
   });
   await app.ready();
   const tokens = options.tokens ?? (await makeTokens(db));

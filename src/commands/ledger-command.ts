@@ -9,6 +9,7 @@ export interface LedgerCommandOptions {
   withPool?: <T>(work: (pool: Pool) => Promise<T>) => Promise<T>;
   dataDir?: string;
   print?: (text: string) => void;
+  warn?: (text: string) => void;
   signal?: AbortSignal;
 }
 

@@ -56,6 +56,7 @@ async function runVerify(flags: VerifyFlags, options: LedgerCommandOptions): Pro
   const dataDir = options.dataDir ?? loadConfig().HOLDFAST_DATA_DIR;
   const path = typeof flags.resume === "string" ? flags.resume : join(dataDir, STATE_FILE);
   const print = options.print ?? ((text) => void process.stdout.write(`${text}\n`));
+  const warn = options.warn ?? ((text) => void process.stderr.write(`holdfast: ${text}\n`));
   const progress = createProgress();
   const interrupted = interruption();
   try {
@@ -63,18 +64,22 @@ async function runVerify(flags: VerifyFlags, options: LedgerCommandOptions): Pro
       const startedMs = performance.now();
       const database = await ledgerIdentity(pool);
       const state = await chooseState({ pool, flags, path, database });
-      const keep = stateKeeper(path, database);
+      const keeper = createStateKeeper(path, database, warn);
       const outcome = await verify({
         pool,
         state,
-        onState: keep,
+        onState: async (kept) => keeper.keep(kept),
         onStep: (step) => showStep(progress, step),
         signal: options.signal ?? interrupted.signal,
       });
       if (outcome !== "interrupted") await removeState(path);
       progress.clear();
       const seconds = (performance.now() - startedMs) / 1000;
-      print(flags.json === true ? JSON.stringify(asJson(outcome, state, seconds)) : asText(outcome, state, flags));
+      print(
+        flags.json === true
+          ? JSON.stringify(asJson(outcome, state, seconds))
+          : asText(outcome, state, keeper.isKept() ? path : undefined),
+      );
       return { clean: 0, different: 1, interrupted: INTERRUPTED }[outcome];
     });
   } finally {
@@ -111,19 +116,25 @@ async function chooseState({ pool, flags, path, database }: Choice): Promise<Ver
   return state;
 }
 
-/** A state that cannot be written costs only the resuming. */
-function stateKeeper(path: string, database: string): (state: VerifyState) => Promise<void> {
-  let hasFailed = false;
-  return async (state) => {
-    try {
-      await writeState(path, database, state);
-    } catch (error) {
-      if (!hasFailed) {
+interface StateKeeper {
+  keep(state: VerifyState): Promise<void>;
+  isKept(): boolean;
+}
+
+/** A state that cannot be written costs only the resuming, and is said once. */
+function createStateKeeper(path: string, database: string, warn: (text: string) => void): StateKeeper {
+  let isKept = true;
+  return {
+    keep: async (state) => {
+      try {
+        await writeState(path, database, state);
+      } catch (error) {
         const reason = error instanceof Error ? error.message : "unknown";
-        process.stderr.write(`holdfast: how far it is cannot be kept in ${path} (${reason}); it goes on without\n`);
+        if (isKept) warn(`how far it is cannot be kept in ${path} (${reason}); it goes on without`);
+        isKept = false;
       }
-      hasFailed = true;
-    }
+    },
+    isKept: () => isKept,
   };
 }
 
@@ -142,7 +153,7 @@ function asJson(outcome: VerifyOutcome, state: VerifyState, seconds: number): un
   return { outcome, range, ...counts, differences: differences.total, listed: differences.listed, seconds };
 }
 
-function asText(outcome: VerifyOutcome, state: VerifyState, flags: VerifyFlags): string {
+function asText(outcome: VerifyOutcome, state: VerifyState, keptIn: string | undefined): string {
   const { counts, differences } = state;
   const count = (value: number): string => value.toLocaleString("en-GB");
   const readable = counts.readable === 0 ? "" : `, ${count(counts.readable)} can be read today: holdfast replay`;
@@ -159,8 +170,7 @@ function asText(outcome: VerifyOutcome, state: VerifyState, flags: VerifyFlags):
     lines.push(`  … and ${count(differences.total - differences.listed.length)} more`);
   }
   if (outcome === "interrupted") {
-    const file = typeof flags.resume === "string" ? ` ${flags.resume}` : "";
-    lines.push(`Interrupted. Go on with: holdfast verify --resume${file}`);
+    lines.push(keptIn === undefined ? "Interrupted." : `Interrupted. Go on with: holdfast verify --resume ${keptIn}`);
   }
   return lines.join("\n");
 }

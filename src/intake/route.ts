@@ -1,11 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ClientError, type ClientErrorCode } from "../errors.ts";
 import { toClientError } from "../http.ts";
-import { BODY_BYTES_MAX, SIGNATURE_HEADER_CHARS_MAX, TIMESTAMP_HEADER_CHARS_MAX } from "../limits.ts";
+import {
+  ARRIVING_BYTES_MAX,
+  BODY_BYTES_MAX,
+  SIGNATURE_HEADER_CHARS_MAX,
+  TIMESTAMP_HEADER_CHARS_MAX,
+} from "../limits.ts";
 import type { Log } from "../log.ts";
 import * as metrics from "../metrics.ts";
 import { SIGNATURE_HEADER, TIMESTAMP_HEADER, verifySignature } from "../sendgrid/signature.ts";
 import type { Appender } from "./append.ts";
+import { createArrivals, type Arrivals } from "./arrivals.ts";
+import { isValid } from "./keys.ts";
 import type { Source } from "./sources.ts";
 import type { Spool, SpooledPost } from "./spool.ts";
 
@@ -18,6 +25,8 @@ export interface IntakeOptions {
   isDiskLow: () => boolean;
   log: Log;
   sources: ReadonlyMap<string, Source>;
+  /** Told of the key that verified a POST. */
+  onVerified?: (key: number) => void;
 }
 
 type WebhookRequest = FastifyRequest<{ Params: { source?: string }; Body: Buffer | undefined }>;
@@ -31,10 +40,12 @@ export async function registerIntake(app: FastifyInstance, options: IntakeOption
       done(null, body);
     });
     countAnswers(scope, options);
+    const arrivals = createArrivals(ARRIVING_BYTES_MAX);
     const receive = receiver(options);
-    const check = async (request: WebhookRequest): Promise<void> => {
+    const check = async (request: WebhookRequest, reply: FastifyReply): Promise<void> => {
       checkBeforeBody(request, options.sources);
       if (options.isDiskLow()) throw new ClientError("disk_low");
+      admit(arrivals, request, reply);
       // The bytes are kept whatever they are called; a header that is no media type would be refused by Fastify.
       request.headers["content-type"] = "application/octet-stream";
     };
@@ -61,18 +72,26 @@ function countAnswers(scope: FastifyInstance, { sources, onRefused }: IntakeOpti
   });
 }
 
+function admit(arrivals: Arrivals, request: FastifyRequest, reply: FastifyReply): void {
+  const announced = Number(request.headers["content-length"] ?? BODY_BYTES_MAX);
+  const leave = arrivals.admit(Math.min(Number.isFinite(announced) ? announced : BODY_BYTES_MAX, BODY_BYTES_MAX));
+  if (leave === undefined) throw new ClientError("overloaded");
+  // Answered or refused it is finished; cut off it is only closed.
+  reply.raw.once("finish", leave).once("close", leave);
+}
+
 /** Refuses what can be refused without reading the body. */
 function checkBeforeBody(request: WebhookRequest, sources: ReadonlyMap<string, Source>): void {
   const source = sourceOf(request, sources);
   if (source.unsignedAllowed) return;
-  if (source.keys.length === 0) throw new ClientError("no_key");
+  if (!source.keys.some((key) => isValid(key))) throw new ClientError("no_key");
   if (header(request, SIGNATURE_HEADER) === null || header(request, TIMESTAMP_HEADER) === null) {
     throw new ClientError("signature_missing");
   }
 }
 
 function receiver(options: IntakeOptions): (request: WebhookRequest, reply: FastifyReply) => Promise<unknown> {
-  const { appender, sources } = options;
+  const { appender, sources, onVerified } = options;
   return async (request, reply) => {
     const receivedAt = new Date();
     const source = sourceOf(request, sources);
@@ -80,6 +99,7 @@ function receiver(options: IntakeOptions): (request: WebhookRequest, reply: Fast
     const signature = header(request, SIGNATURE_HEADER);
     const signedAt = header(request, TIMESTAMP_HEADER);
     const key = verifyingKey(source, body, signature, signedAt);
+    if (key !== null) onVerified?.(key);
 
     const posted = { source: source.id, key, signedAt, signature, body, receivedAt };
     const appended = await appender.append(posted);
@@ -115,10 +135,11 @@ function verifyingKey(source: Source, body: Buffer, signature: string | null, si
     if (signature.length > SIGNATURE_HEADER_CHARS_MAX || signedAt.length > TIMESTAMP_HEADER_CHARS_MAX) {
       throw new ClientError("signature_invalid");
     }
-    const match = source.keys.find(({ key }) => verifySignature(key, signedAt, body, signature));
+    const valid = source.keys.filter((key) => isValid(key));
+    const match = valid.find(({ key }) => verifySignature(key, signedAt, body, signature));
     if (match !== undefined) return match.id;
     // A signature that no key made is refused even where unsigned POSTs are allowed, once there is a key to check with.
-    if (source.keys.length > 0) throw new ClientError("signature_invalid");
+    if (valid.length > 0) throw new ClientError("signature_invalid");
   }
   if (!source.unsignedAllowed) throw new ClientError("signature_missing");
   return null;

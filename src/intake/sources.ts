@@ -12,11 +12,19 @@ export interface ConfiguredSource {
   unsignedAllowed: boolean;
 }
 
+/** A key as intake uses it: with its number in the database. */
+export interface SourceKey {
+  id: number;
+  key: PublicKey["key"];
+  /** Nothing is verified with it from then on; null: it stays valid. */
+  validUntil: Date | null;
+}
+
 /** A source as intake uses it: with its numbers in the database. */
 export interface Source {
   id: number;
   name: string;
-  keys: readonly { id: number; key: PublicKey["key"] }[];
+  keys: readonly SourceKey[];
   unsignedAllowed: boolean;
 }
 
@@ -64,7 +72,8 @@ function readKeys(setting: string, text: string): PublicKey[] {
 
 /**
  * Writes the configured sources and keys down, so that each receipt can name the key that verified it, and gives them
- * with their numbers. A key that is no longer configured gets an end of validity and is kept.
+ * with their numbers. A key that is no longer configured gets an end of validity and is kept. Keys of the page stay as
+ * they are (keys.ts knows them), unless the settings name them too: then they are the settings' own.
  */
 export async function registerSources(
   pool: Pool,
@@ -80,19 +89,20 @@ export async function registerSources(
         [name, simulated],
       );
       const id = requireRow(source.rows).id;
-      const registered: { id: number; key: PublicKey["key"] }[] = [];
+      const registered: SourceKey[] = [];
       for (const { der, key } of keys) {
         const row = await tx.query<{ id: number }>(
           `INSERT INTO source_keys (source, public_key) VALUES ($1, $2)
-           ON CONFLICT (source, public_key) DO UPDATE SET valid_until = NULL RETURNING id`,
+           ON CONFLICT (source, public_key) DO UPDATE SET valid_until = NULL, origin = 'environment' RETURNING id`,
           [id, der],
         );
-        registered.push({ id: requireRow(row.rows).id, key });
+        registered.push({ id: requireRow(row.rows).id, key, validUntil: null });
       }
       // The simulator's key differs from data folder to data folder; several may use one database.
       if (!simulated) {
         await tx.query(
-          "UPDATE source_keys SET valid_until = now() WHERE source = $1 AND valid_until IS NULL AND NOT id = ANY ($2)",
+          `UPDATE source_keys SET valid_until = now()
+           WHERE source = $1 AND origin = 'environment' AND valid_until IS NULL AND NOT id = ANY ($2)`,
           [id, registered.map((entry) => entry.id)],
         );
       }

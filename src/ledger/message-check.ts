@@ -18,6 +18,12 @@ export interface MessageFault {
   state: MessageState | undefined;
 }
 
+/** A message that does not know what an item of it says. */
+export interface LackingMessage {
+  message: number;
+  fields: string[];
+}
+
 /**
  * Compares messages with what their events give. `atHand` is what the items that the caller has just read say of their
  * args and categories; only where that is not all, the message's other receipts are read too.
@@ -35,7 +41,7 @@ export async function checkMessages(
     const row = rows.get(message);
     if (row === undefined) continue;
     const known = atHand.get(message) ?? NO_EXTRAS;
-    const extras = sameExtras(row, known) ? known : await readExtras(tx, row, hasOtherOrigin);
+    const extras = await completeExtras(tx, row, hasOtherOrigin ? mergeExtras(row, known) : known);
     const { args, categories } = extras;
     const expected = state === undefined ? undefined : { ...state, args, categories };
     const fields = expected === undefined ? [] : differingFields(row, expected);
@@ -54,16 +60,17 @@ export async function checkMessages(
 export async function checkPageMessages(
   tx: Connection,
   { range, page, account }: { range: ReceiptRange; page: ReceiptPage; account: Account },
-): Promise<{ checked: number; faults: MessageFault[]; lacking: number[] }> {
+): Promise<{ checked: number; faults: MessageFault[]; lacking: LackingMessage[] }> {
   const named = [...page.messages.values()].filter(({ messageId }) => messageId !== null).map(({ id }) => id);
   const due = isWhole(range) ? await firstSeen(tx, named, page.after) : named;
   const extras = extrasOf(account.items);
   const faults = await checkMessages(tx, due, extras);
   const checked = new Set(due);
-  const lacking = named.filter((id) => {
-    const row = page.messages.get(id);
-    const said = extras.get(id);
-    return !checked.has(id) && row !== undefined && said !== undefined && !knowsExtras(row, said);
+  const lacking = named.flatMap((message) => {
+    const row = page.messages.get(message);
+    const said = extras.get(message);
+    const fields = checked.has(message) || row === undefined || said === undefined ? [] : lackedFields(row, said);
+    return fields.length === 0 ? [] : [{ message, fields }];
   });
   return { checked: due.length, faults, lacking };
 }
@@ -73,8 +80,10 @@ async function firstSeen(tx: Connection, messages: readonly number[], receipt: n
   if (messages.length === 0) return [];
   const { rows } = await tx.query<{ id: number }>({
     name: "messages first seen",
+    // One look for each message: as an anti-join PostgreSQL would rather read all events up to there.
     text: `SELECT id FROM unnest($1::bigint[]) AS id
-      WHERE NOT EXISTS (SELECT FROM events WHERE message = id AND receipt <= $2)`,
+      LEFT JOIN LATERAL (SELECT true AS seen FROM events WHERE message = id AND receipt <= $2 LIMIT 1) AS before ON true
+      WHERE before.seen IS NULL`,
     values: [messages, receipt],
   });
   return rows.map(({ id }) => id);
@@ -104,13 +113,14 @@ export function extrasOf(items: readonly AccountedItem[]): Map<number, MessageEx
   return byMessage;
 }
 
-/** Whether the message knows all that this item of it says. */
-function knowsExtras(row: MessageRow, { args, categories }: MessageExtras): boolean {
-  for (const [key, value] of Object.entries(args)) {
+/** The columns that do not know what an item of the message says. */
+function lackedFields(row: MessageRow, { args, categories }: MessageExtras): string[] {
+  const knowsArgs = Object.entries(args).every(([key, value]) => {
     const known = Object.hasOwn(row.args, key) ? row.args[key] : undefined;
-    if (typeof known !== "string" || (known !== value && compareBytes(known, value) < 0)) return false;
-  }
-  return categories.every((category) => row.categories.includes(category));
+    return typeof known === "string" && (known === value || compareBytes(known, value) > 0);
+  });
+  const knowsCategories = categories.every((category) => row.categories.includes(category));
+  return [...(knowsArgs ? [] : ["args"]), ...(knowsCategories ? [] : ["categories"])];
 }
 
 function differingFields(row: MessageRow, expected: MessageState): string[] {
@@ -141,11 +151,14 @@ function sameCategories(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /**
- * Merges what all stored items of a message say, from the bytes of their receipts, one receipt at a time. What an event
- * from elsewhere than a webhook brought cannot be told from the bytes: then the message may know more, and keeps it.
+ * Adds to what is known of a message's args and categories what its other stored items say, from the bytes of their
+ * receipts, one receipt at a time, until it is what the message says: that an item says more than the message is found
+ * where that item is at hand. What an event from elsewhere than a webhook brought cannot be told from bytes; then the
+ * caller takes the message's own word.
  */
-async function readExtras(tx: Connection, row: MessageRow, hasOtherOrigin: boolean): Promise<MessageExtras> {
-  let extras: MessageExtras = hasOtherOrigin ? row : NO_EXTRAS;
+async function completeExtras(tx: Connection, row: MessageRow, known: MessageExtras): Promise<MessageExtras> {
+  let extras = known;
+  if (sameExtras(row, extras)) return extras;
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const { rows: receipts } = await tx.query<{ receipt: number; ordinals: number[] }>(
@@ -159,6 +172,7 @@ async function readExtras(tx: Connection, row: MessageRow, hasOtherOrigin: boole
       for (const event of events) {
         if (event.messageId === row.messageId && ordinals.includes(event.ordinal)) extras = mergeExtras(extras, event);
       }
+      if (sameExtras(row, extras)) return extras;
       after = receipt;
     }
     if (receipts.length < AUDIT_PAGE_RECEIPTS_MAX) return extras;

@@ -2,6 +2,7 @@ import { ARG_KEYS_MAX, NOTIFY_BYTES_MAX, NOTIFY_EVENTS_MAX } from "../limits.ts"
 import type { Connection } from "../postgres/pool.ts";
 import { parseReceipt } from "./parse.ts";
 import { groupByMessage, planMessage, type BatchEvent, type MessageGroup, type MessagePlan } from "./plan.ts";
+import { addRates, countRate, countRetries, type Rates } from "./rates.ts";
 import {
   deleteFromInbox,
   insertArgKeys,
@@ -67,6 +68,7 @@ export async function projectReceipts(
     receipts.map(({ id }) => id),
   );
   await addTallies(tx, tallies);
+  await addRates(tx, ratesOf(filed, receipts[0]?.source, retry));
   await notifyFiled(tx, filed.stored, filed.newEvents);
   return {
     receipts: receipts.length,
@@ -158,7 +160,7 @@ async function planAndInsertMessages(
 
 function requireId(ids: ReadonlyMap<string, number>, group: MessageGroup): number {
   const id = ids.get(group.key);
-  // Messages are never deleted while the service runs, so one that was not inserted must have been found.
+  // Only a purge of simulated data deletes messages. A receipt that meets it in just this moment is tried again.
   if (id === undefined) throw new Error("a message was neither inserted nor found");
   return id;
 }
@@ -175,6 +177,13 @@ function countFiled(tallies: ReadonlyMap<number, Tally>, filed: Filed): void {
   for (const { receipt } of filed.duplicates) add(tallies, receipt, "duplicate");
   const [first] = tallies.keys();
   if (first !== undefined) add(tallies, first, "stored", filed.stored - filed.newEvents.length);
+}
+
+function ratesOf(filed: Filed, firstSource: number | undefined, retry: number): Rates {
+  const rates: Rates = new Map();
+  for (const { event, source } of filed.newEvents) countRate(rates, source, event.type);
+  if (firstSource !== undefined && retry > 0) countRetries(rates, firstSource, retry);
+  return rates;
 }
 
 function countQuarantined(

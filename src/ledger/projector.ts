@@ -12,6 +12,7 @@ import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { DeadlockRetriesExhausted, transaction, type TransactionOptions } from "../postgres/transaction.ts";
 import { projectReceipts, type Projected } from "./project.ts";
+import { addRates, countRetries, type Rates } from "./rates.ts";
 import { claimDue, claimThese, readBodies, type ClaimedReceipt } from "./statements.ts";
 import { addTallies, tallyOf, type Tallies } from "./tally.ts";
 
@@ -137,6 +138,9 @@ async function postpone(pool: Pool, batch: readonly ClaimedReceipt[], failure: u
     tally.retries += DEADLOCK_RETRY_MS.length;
     tally.exhausted += 1;
     await addTallies(tx, tallies);
+    const rates: Rates = new Map();
+    countRetries(rates, tally.source, DEADLOCK_RETRY_MS.length);
+    await addRates(tx, rates);
   });
 }
 

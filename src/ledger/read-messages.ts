@@ -30,6 +30,8 @@ export interface MessageSearch {
   deliveries: readonly string[];
   /** What stands beside the delivery; any of it, or any of `deliveries`. */
   marks: readonly Mark[];
+  /** Had such an event at any time. */
+  kind?: EventKind | undefined;
   category?: string | undefined;
   /** Custom args, all of which must be there. */
   args: readonly (readonly [key: string, value: string])[];
@@ -43,6 +45,21 @@ export interface MessageSearch {
 }
 
 export type Mark = "opened" | "clicked" | "complaint" | "unsubscribed";
+
+/** What may have happened to a message: its events, with the two things apart that SendGrid calls bounce and open. */
+export type EventKind =
+  | "processed"
+  | "deferred"
+  | "delivered"
+  | "bounce"
+  | "blocked"
+  | "dropped"
+  | "open"
+  | "machine_open"
+  | "click"
+  | "spamreport"
+  | "unsubscribe"
+  | "group_resubscribe";
 
 /** A person who came back is not unsubscribed. */
 const UNSUBSCRIBED =
@@ -60,6 +77,26 @@ const MARK_CONDITIONS: Record<Mark, string> = {
   clicked: "m.first_click_at IS NOT NULL",
   complaint: "m.first_complaint_at IS NOT NULL",
   unsubscribed: UNSUBSCRIBED,
+};
+
+/** Only a message that failed is looked up among the events, by its own key. */
+const failedBy = (event: string): string =>
+  `(m.failed_at IS NOT NULL AND EXISTS (SELECT FROM events e WHERE e.message = m.id AND ${event}))`;
+const IS_BLOCK = "coalesce(e.detail ->> 'type', '') IN ('blocked', 'expired')";
+
+const KIND_CONDITIONS: Record<EventKind, string> = {
+  processed: "m.processed_at IS NOT NULL",
+  deferred: "m.deferred_at IS NOT NULL",
+  delivered: "m.delivered_at IS NOT NULL",
+  bounce: failedBy(`e.type = 'bounce' AND NOT ${IS_BLOCK}`),
+  blocked: failedBy(`e.type = 'bounce' AND ${IS_BLOCK}`),
+  dropped: failedBy("e.type = 'dropped'"),
+  open: "m.first_open_at IS NOT NULL",
+  machine_open: "m.first_machine_open_at IS NOT NULL",
+  click: "m.first_click_at IS NOT NULL",
+  spamreport: "m.first_complaint_at IS NOT NULL",
+  unsubscribe: "m.first_unsubscribe_at IS NOT NULL",
+  group_resubscribe: "m.last_resubscribe_at IS NOT NULL",
 };
 
 /** Above every other character in UTF-8's order: `text` || this is the end of all that begins with `text`. */
@@ -103,6 +140,7 @@ function conditionsOf(search: MessageSearch, parameters: Parameters): string {
   const states = search.marks.map((mark) => MARK_CONDITIONS[mark]);
   if (search.deliveries.length > 0) states.push(`m.delivery = ANY (${add(search.deliveries)}::delivery[])`);
   if (states.length > 0) conditions.push(`(${states.join(" OR ")})`);
+  if (search.kind !== undefined) conditions.push(KIND_CONDITIONS[search.kind]);
   if (search.category !== undefined) conditions.push(`m.categories @> ARRAY[${add(search.category)}::text]`);
   for (const [key, value] of search.args) conditions.push(`m.args @> ${add(argObject(key, value))}::jsonb`);
   if (search.from !== undefined) conditions.push(`m.first_event_at >= ${add(search.from)}`);

@@ -1,4 +1,4 @@
-import { LAST_RECEIPTS_SCANNED_MAX } from "../limits.ts";
+import { INSTANCE_GONE_SECONDS, LAST_RECEIPTS_SCANNED_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
 
 export interface InboxRow {
@@ -33,6 +33,23 @@ export interface SourceStatusRow {
   lastReceiptAt: Date | null;
 }
 
+/** A running process, as it last said of itself. */
+export interface InstanceRow {
+  id: string;
+  host: string;
+  version: string;
+  roles: string[];
+  startedAt: Date;
+  unsafe: string[];
+  weak: string[];
+  clockSkewMs: number;
+  diskFreeBytes: number | null;
+  diskLow: boolean;
+  spoolPosts: number;
+  spoolBytes: number;
+  spoolOldestEventAt: Date | null;
+}
+
 export interface StatusRow {
   postgres: string;
   now: Date;
@@ -43,9 +60,10 @@ export interface StatusRow {
   enrichmentsFailed: number;
   providerApis: ProviderApiRow[];
   sources: SourceStatusRow[];
+  instances: InstanceRow[];
 }
 
-type Counts = Omit<StatusRow, "inbox" | "providerApis" | "sources">;
+type Counts = Omit<StatusRow, "inbox" | "providerApis" | "sources" | "instances">;
 
 export async function readStatus(tx: Connection): Promise<StatusRow> {
   const result = await tx.query<Counts>(COUNTS);
@@ -56,7 +74,14 @@ export async function readStatus(tx: Connection): Promise<StatusRow> {
      FROM provider_apis ORDER BY name`,
   );
   const sources = await tx.query<SourceStatusRow>(SOURCES, [LAST_RECEIPTS_SCANNED_MAX]);
-  return { ...counts, inbox: await readInbox(tx), providerApis: providerApis.rows, sources: sources.rows };
+  const instances = await tx.query<InstanceRow>(INSTANCES, [INSTANCE_GONE_SECONDS]);
+  return {
+    ...counts,
+    inbox: await readInbox(tx),
+    providerApis: providerApis.rows,
+    sources: sources.rows,
+    instances: instances.rows,
+  };
 }
 
 const COUNTS = `
@@ -66,6 +91,12 @@ const COUNTS = `
     (SELECT count(*) FROM enrichments WHERE state = 'pending') AS "enrichmentsPending",
     (SELECT count(*) FROM enrichments WHERE state = 'failed') AS "enrichmentsFailed"`;
 
+const INSTANCES = `
+  SELECT id, host, version, roles, started_at AS "startedAt", unsafe, weak, clock_skew_ms AS "clockSkewMs",
+    disk_free_bytes AS "diskFreeBytes", disk_low AS "diskLow", spool_posts AS "spoolPosts", spool_bytes AS "spoolBytes",
+    spool_oldest_event_at AS "spoolOldestEventAt"
+  FROM instances WHERE seen_at >= now() - make_interval(secs => $1) ORDER BY host, started_at, id`;
+
 /** The last receipt: among the newest ones if it is there, else the last hour in which one was projected. */
 const SOURCES = `
   WITH newest AS (
@@ -73,7 +104,7 @@ const SOURCES = `
     FROM (SELECT source, received_at FROM receipts ORDER BY id DESC LIMIT $1) AS scanned GROUP BY source
   )
   SELECT s.name, s.simulated,
-    (SELECT count(*) FROM source_keys k WHERE k.source = s.id AND k.valid_until IS NULL)::integer AS keys,
+    (SELECT count(*) FROM source_keys k WHERE k.source = s.id AND (k.valid_until IS NULL OR k.valid_until > now()))::integer AS keys,
     coalesce(newest.at,
       (SELECT t.hour FROM tallies t WHERE t.source = s.id AND t.receipts > 0 ORDER BY t.hour DESC LIMIT 1)) AS "lastReceiptAt"
   FROM sources s LEFT JOIN newest ON newest.source = s.id

@@ -130,7 +130,7 @@ async function survey(tx: Connection, range: ReceiptRange, after: number | undef
     ...missingOf(account),
     // What of a whole body cannot be read stays where it is.
     readable: account.readable.filter(({ events }) => events.length > 0),
-    faulty: [...new Set([...faults.map(({ message }) => message), ...lacking])],
+    faulty: [...new Set([...faults, ...lacking].map(({ message }) => message))],
     extras: extrasOf(account.items),
   };
 }

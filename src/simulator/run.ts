@@ -28,7 +28,7 @@ export interface SimulationOptions {
 }
 
 export type SimulationStep =
-  | { step: "send"; done: number; retries: number }
+  | { step: "send"; done: number; posts: number; retries: number }
   | { step: "project"; pending: number }
   | { step: "compare"; done: number };
 
@@ -55,7 +55,8 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       seed: traffic.seed,
       now,
       wait,
-      onProgress: (progress) => onStep?.({ step: "send", done: manifest.eventCount, retries: progress.retries }),
+      onProgress: (progress) =>
+        onStep?.({ step: "send", done: manifest.eventCount, posts: progress.posts, retries: progress.retries }),
     });
     const seconds = (now() - startedMs) / 1000;
     if (ledger === undefined)

@@ -2,15 +2,26 @@ import { ACCESS_LOG_REMEMBERED_MAX, ACCESS_LOG_REPEAT_MS } from "../limits.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { Viewer } from "./tokens.ts";
 
-/** What of personal data somebody looked at, or ordered. */
+/** What of personal data somebody looked at, or ordered; and every change of who and what may come in. */
 export type AccessAction =
   | "messages.search"
+  | "messages.export"
+  | "recipient.view"
   | "message.view"
   | "message.enrich"
   | "live.view"
   | "quarantine.view"
   | "quarantine.replay"
   | "alert.acknowledge"
+  | "access_log.view"
+  | "token.create"
+  | "token.end"
+  | "source.add"
+  | "key.add"
+  | "key.end"
+  | "simulation.start"
+  | "simulation.stop"
+  | "simulation.purge"
   | "session.begin"
   | "session.end";
 
@@ -24,7 +35,8 @@ export function createAccessLog(pool: Pool, now: () => number = Date.now): LogAc
     const key = JSON.stringify([viewer.token, action, subject]);
     const at = now();
     const last = lastMs.get(key);
-    if (last !== undefined && at - last < ACCESS_LOG_REPEAT_MS) return;
+    // Each export takes data away, however soon it follows the one before.
+    if (action !== "messages.export" && last !== undefined && at - last < ACCESS_LOG_REPEAT_MS) return;
     await pool.query("INSERT INTO access_log (token, name, role, action, subject) VALUES ($1, $2, $3, $4, $5)", [
       viewer.token,
       viewer.name,

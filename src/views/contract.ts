@@ -1,6 +1,7 @@
 /**
  * The public interface: the shape of everything REST and SSE take and answer, as schemas and as types.
- * OpenAPI is made from these schemas; `web/` imports the types and nothing else of the server.
+ * OpenAPI is made from these schemas; `web/` imports the types and nothing else of the server. What is about one page
+ * only stands in a file of its own beside this one (`contract-….ts`).
  *
  * Rules that hold for every route:
  * - Without a session cookie or `Authorization: Bearer TOKEN` the answer is 401. A request that changes something and
@@ -19,17 +20,18 @@ import { PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX, QUERY_CHARS_MAX, TOKEN_CHARS_MAX } fr
 
 const CLIENT_ERROR_CODES = Object.keys(CLIENT_ERRORS) as ClientErrorCode[];
 
-const Count = Type.Integer({ minimum: 0 });
-const Time = Type.String({ format: "date-time", description: "ISO 8601, UTC" });
-const TimeOrNull = Type.Union([Time, Type.Null()]);
-const TextOrNull = Type.Union([Type.String(), Type.Null()]);
+/** Shapes that the other files of the contract use too. */
+export const Count = Type.Integer({ minimum: 0 });
+export const Time = Type.String({ format: "date-time", description: "ISO 8601, UTC" });
+export const TimeOrNull = Type.Union([Time, Type.Null()]);
+export const TextOrNull = Type.Union([Type.String(), Type.Null()]);
 
 /** Type.Record would make a pattern that misses keys with a line break in them, and those would be left out of an answer. */
 const TextsByKey = Type.Unsafe<Record<string, string>>({
   type: "object",
   additionalProperties: { type: "string" },
 });
-const AnythingByKey = Type.Unsafe<Record<string, unknown>>({
+export const AnythingByKey = Type.Unsafe<Record<string, unknown>>({
   type: "object",
   additionalProperties: true,
   description: "what is particular to the event, as SendGrid sent it",
@@ -110,6 +112,23 @@ export const MESSAGE_STATES = [
 ] as const;
 export type MessageState = (typeof MESSAGE_STATES)[number];
 
+/** Kinds of events that a message may have had, whatever came after them. */
+export const MESSAGE_KINDS = [
+  "processed",
+  "deferred",
+  "delivered",
+  "bounce",
+  "blocked",
+  "dropped",
+  "open",
+  "machine_open",
+  "click",
+  "spamreport",
+  "unsubscribe",
+  "group_resubscribe",
+] as const;
+export type MessageKind = (typeof MESSAGE_KINDS)[number];
+
 /**
  * GET /api/messages, newest first; beside these, any number of `arg.KEY=VALUE`. All conditions must hold.
  * `q` finds, in one field: the beginning of an address; `@domain`; a message id or its beginning (so also an
@@ -124,6 +143,11 @@ export const MessageQuerySchema = Type.Object({
     Type.String({
       maxLength: QUERY_CHARS_MAX,
       description: `one of ${MESSAGE_STATES.join(", ")}, or several separated by commas`,
+    }),
+  ),
+  kind: Type.Optional(
+    Type.Enum([...MESSAGE_KINDS], {
+      description: "had such an event at any time; blocked is a bounce that says nothing against the address",
     }),
   ),
   category: Type.Optional(Type.String({ maxLength: QUERY_CHARS_MAX })),
@@ -141,6 +165,10 @@ export const MessageListSchema = Type.Object({
   nextCursor: Type.Union([Type.String(), Type.Null()]),
 });
 export type MessageList = Static<typeof MessageListSchema>;
+
+/** GET /api/messages.csv: the same question, without pages. The answer has at most EXPORT_ROWS_MAX messages. */
+export const ExportQuerySchema = Type.Omit(MessageQuerySchema, ["cursor", "limit"]);
+export type ExportQuery = Static<typeof ExportQuerySchema>;
 
 export const TimelineEventSchema = Type.Object({
   eventId: Type.String({
@@ -304,6 +332,22 @@ export const StatusSchema = Type.Object({
     callsPerMinute: Count,
     callsLeft: Count,
   }),
+  instances: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      host: Type.String(),
+      version: Type.String(),
+      roles: Type.Array(Type.String()),
+      startedAt: Time,
+      unsafe: Type.Array(Type.String(), { description: "PostgreSQL settings that can lose what was committed" }),
+      weak: Type.Array(Type.String(), { description: "PostgreSQL settings that weaken what stands around it" }),
+      clockSkewMs: Type.Integer({ description: "the database's clock minus this process's, in steps of 100" }),
+      diskFreeBytes: Type.Union([Count, Type.Null()], { description: "rounded down to 100 MB" }),
+      diskLow: Type.Boolean(),
+      spool: Type.Object({ posts: Count, bytes: Count, oldestEventAt: TimeOrNull }),
+    }),
+    { description: "the running processes, as each last said of itself" },
+  ),
   simulatedByDefault: Type.Boolean({ description: "no real source has ever received anything; see `simulated`" }),
   sources: Type.Array(
     Type.Object({
@@ -330,47 +374,3 @@ export type Session = Static<typeof SessionSchema>;
  */
 export const SessionRequestSchema = Type.Object({ token: Type.String({ minLength: 1, maxLength: TOKEN_CHARS_MAX }) });
 export type SessionRequest = Static<typeof SessionRequestSchema>;
-
-/** One event as the live stream announces it. */
-export const LiveEventSchema = Type.Object({
-  message: Type.String({ description: "as MessageSummary.id" }),
-  eventId: Type.String(),
-  type: Type.String(),
-  occurredAt: Time,
-  recipient: TextOrNull,
-  subject: TextOrNull,
-  source: Type.String(),
-  simulated: Type.Boolean(),
-  twin: Type.Boolean(),
-  /** Empty when it has more than 2 KiB. */
-  detail: AnythingByKey,
-});
-export type LiveEvent = Static<typeof LiveEventSchema>;
-
-export const LiveQuerySchema = Type.Object({
-  from: Type.Optional(Type.String({ maxLength: 40 })),
-  source: Type.Optional(Type.String({ maxLength: 63 })),
-  simulated: Type.Optional(SimulatedSchema),
-});
-
-/**
- * GET /api/live, Server-Sent Events. Query: `from` (start of the balance, taken back to its full hour; default: the
- * last 24 hours), `source`, `simulated`.
- * - `event: balance`, data Balance: at once, then whenever it changes, at most once a second.
- * - `event: status`, data Status: at once, then whenever it changes, at most once a second.
- * - `event: events`, data LiveEvents, with an `id`: at once (the latest, with `reset` true), then as they are filed.
- *   A client that returns with Last-Event-ID gets what it missed (no message when that is nothing); when that is no
- *   longer known (another start of the process, too long away), `reset` is true and the list is the latest events, to
- *   be shown instead of the old ones.
- * - `event: end` with data `{}` when the service stops or the session has ended: then the connection closes. A browser
- *   connects again by itself and gets 401 when it was the session.
- */
-export const LiveEventsSchema = Type.Object({
-  reset: Type.Boolean(),
-  events: Type.Array(LiveEventSchema, { description: "oldest first" }),
-  skipped: Type.Integer({
-    minimum: 0,
-    description: "filed since the last message, in any source, but not sent: more came than a page can show",
-  }),
-});
-export type LiveEvents = Static<typeof LiveEventsSchema>;

@@ -3,6 +3,7 @@ import type { Read } from "../ledger/read.ts";
 import type { Log } from "../log.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { LogAccess } from "./access-log.ts";
+import type { SimulationOrder, SimulationRun } from "./contract-simulation.ts";
 
 /** The settings that views look at. */
 export type ViewConfig = Pick<
@@ -13,6 +14,13 @@ export type ViewConfig = Pick<
   | "HOLDFAST_ENRICHMENT_API"
   | "HOLDFAST_API_CALLS_PER_MINUTE"
 >;
+
+/** What waits in this process's spool while the database is away. */
+export interface SpoolState {
+  posts: number;
+  bytes: number;
+  oldestEventAt: Date | undefined;
+}
 
 export interface ViewOptions {
   pool: Pool;
@@ -25,6 +33,20 @@ export interface ViewOptions {
   instance: string;
   /** The folder of the built page; need not exist. */
   webRoot: string;
+  /** Left out where this process takes no webhooks. */
+  simulation?: SimulationControl | undefined;
+  /** For `/readyz`; left out, nothing is spooled. */
+  spoolState?: () => SpoolState;
+}
+
+/** One simulation at a time, in this process. */
+export interface SimulationControl {
+  /** @returns false when one runs already, here or in another process. */
+  start: (order: SimulationOrder) => Promise<boolean>;
+  /** Ends the posting. @returns false when none is posting. */
+  stop: () => boolean;
+  /** The present run, or the last. */
+  state: () => SimulationRun | undefined;
 }
 
 /** What the routes of the views share. */

@@ -2,7 +2,7 @@ import { readEvents, readLatestEvents, type EventKey, type FiledEventRow } from 
 import type { TrafficFilter } from "../ledger/read-sources.ts";
 import { SSE_LATEST_EVENTS_MAX, SSE_MESSAGE_EVENTS_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
-import type { LiveEvents } from "./contract.ts";
+import type { LiveEvents } from "./contract-live.ts";
 import type { Announced, Ring } from "./live-ring.ts";
 import { presentLiveEvent } from "./present.ts";
 import { wantedTraffic, type FoundTraffic } from "./traffic.ts";

@@ -16,9 +16,12 @@ import {
 import { createLoop } from "../loop.ts";
 import { liveClients, liveCutOff } from "../metrics.ts";
 import { listen } from "../postgres/listen.ts";
+import type { Rates } from "./contract-live.ts";
+import type { Balance, Status } from "./contract.ts";
 import type { ViewDeps } from "./deps.ts";
 import { readLiveEvents } from "./live-events.ts";
 import { createRing, type Announced } from "./live-ring.ts";
+import { latestRates } from "./rates.ts";
 import { createSseReader, type SseReader } from "./sse.ts";
 import { currentStatus } from "./status.ts";
 import { stillLive, type Viewer } from "./tokens.ts";
@@ -52,6 +55,7 @@ interface Client extends Omit<Joining, "lastEventId" | "response"> {
   /** What was sent last, to send only what changed. */
   balance: string;
   status: string;
+  rates: string;
 }
 
 /** One LISTEN and two loops for all pages of this process: one sends events, one sends figures. */
@@ -99,7 +103,7 @@ export function createLiveHub(deps: ViewDeps): LiveHub {
       if (stopping || clients.size >= SSE_CLIENTS_MAX) return undefined;
       const reader = createSseReader({ response, onCutOff: () => liveCutOff.inc() });
       const cursor = lastEventId === undefined ? undefined : readEventId(instance, lastEventId);
-      const client: Client = { ...rest, reader, cursor, balance: "", status: "" };
+      const client: Client = { ...rest, reader, cursor, balance: "", status: "", rates: "" };
       clients.add(client);
       liveClients.set(clients.size);
       reader.body.once("close", () => {
@@ -187,28 +191,35 @@ function createFiguresTick(deps: ViewDeps, clients: ReadonlySet<Client>): () => 
 async function sendFigures(deps: ViewDeps, clients: ReadonlySet<Client>): Promise<void> {
   const status = await currentStatus(deps);
   // Pages that show the same get the same: most look at the last 24 hours of the same traffic.
-  const balances = new Map<string, string>();
+  const known = new Map<string, Figures>();
   for (const client of clients) {
     const from = client.from ?? new Date(Date.now() - DAY_MS);
     const key = JSON.stringify([client.filter, from.toISOString().slice(0, 13)]);
-    const balance = balances.get(key) ?? JSON.stringify(await balanceOf(deps, client.filter, from));
-    balances.set(key, balance);
-    if (client.balance !== balance) {
-      client.balance = balance;
-      client.reader.send("balance", JSON.parse(balance));
-    }
-    const statusText = JSON.stringify(status);
-    if (client.status !== statusText) {
-      client.status = statusText;
-      client.reader.send("status", status);
-    }
+    const figures = known.get(key) ?? (await figuresOf(deps, client.filter, from));
+    known.set(key, figures);
+    sendChanged(client, { ...figures, status });
   }
 }
 
-function balanceOf({ read }: ViewDeps, filter: TrafficFilter, from: Date): ReturnType<typeof readBalance> {
+interface Figures {
+  balance: Balance;
+  rates: Rates;
+}
+
+/** What a page has already is not sent again. */
+function sendChanged(client: Client, figures: Figures & { status: Status }): void {
+  for (const kind of ["balance", "status", "rates"] as const) {
+    const text = JSON.stringify(figures[kind]);
+    if (client[kind] === text) continue;
+    client[kind] = text;
+    client.reader.send(kind, figures[kind]);
+  }
+}
+
+function figuresOf({ read }: ViewDeps, filter: TrafficFilter, from: Date): Promise<Figures> {
   return read(async (tx) => {
     const { wanted } = await wantedTraffic(tx, filter);
-    return readBalance(tx, { sources: wanted, from });
+    return { balance: await readBalance(tx, { sources: wanted, from }), rates: await latestRates(tx, wanted) };
   });
 }
 

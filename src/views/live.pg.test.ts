@@ -5,7 +5,8 @@ import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { seedEvent, seedMessage, seedSource, seedTally } from "../../test/seed.ts";
 import { openSse, type SseClient } from "../../test/sse-client.ts";
 import { viewsApp, type ViewsApp } from "../../test/views-app.ts";
-import type { Balance, LiveEvents } from "./contract.ts";
+import type { LiveEvents } from "./contract-live.ts";
+import type { Balance } from "./contract.ts";
 import { createToken, revokeToken } from "./tokens.ts";
 
 let db: TestDatabase;

@@ -1,14 +1,17 @@
 import { ClientError } from "../errors.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
-import { ErrorSchema, LiveQuerySchema } from "./contract.ts";
+import { LiveQuerySchema } from "./contract-live.ts";
+import { ErrorSchema } from "./contract.ts";
 import type { ViewDeps } from "./deps.ts";
 import { createLiveHub } from "./live-hub.ts";
 import { readTime, trafficFilter } from "./query.ts";
+import { addRatesRoute } from "./rates.ts";
 import { wantedTraffic } from "./traffic.ts";
 
-/** Adds `GET /api/live`, and ends its streams when the server closes. */
+/** Adds `GET /api/rates` and `GET /api/live`, and ends its streams when the server closes. */
 export function addLiveRoute(app: App, deps: ViewDeps): void {
+  addRatesRoute(app, deps);
   const hub = createLiveHub(deps);
   // Before the server waits for its open connections, or they would hold it up.
   app.addHook("preClose", async () => hub.stop());

@@ -3,7 +3,7 @@ import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { seedEnrichment, seedEvent, seedMessage, seedReceipt, seedSource, type SeedMessage } from "../../test/seed.ts";
 import { viewsApp, type ViewsApp } from "../../test/views-app.ts";
 import { SEARCH_HITS_MAX } from "../limits.ts";
-import type { MessageList } from "./contract.ts";
+import { MESSAGE_KINDS, type MessageList } from "./contract.ts";
 
 let db: TestDatabase;
 let views: ViewsApp;
@@ -147,6 +147,27 @@ describe("filtering messages", () => {
     expect(await idsFor("state=opened")).toEqual(["m1"]);
     expect(await idsFor("state=bounced,complaint")).toEqual(["m3", "m2"]);
     expect(await idsFor("state=unsubscribed")).toEqual(["m5"]);
+  });
+
+  it("by what ever happened to them, with what SendGrid calls a bounce taken apart", async () => {
+    const event = async (id: string, type: string, detail: Record<string, unknown> = {}): Promise<void> => {
+      const message = await seed(id, { columns: { failed_at: new Date() } });
+      await seedEvent(db.pool, { message, source, eventId: id, type, detail });
+    };
+    await event("m1", "bounce", { type: "bounce" });
+    await event("m2", "bounce", { type: "blocked" });
+    await event("m3", "bounce", { type: "expired" });
+    await event("m4", "dropped");
+    await event("m5", "bounce");
+    await seed("m6", { columns: { deferred_at: new Date(), first_machine_open_at: new Date() } });
+    expect(await idsFor("kind=bounce")).toEqual(["m5", "m1"]);
+    expect(await idsFor("kind=blocked")).toEqual(["m3", "m2"]);
+    expect(await idsFor("kind=dropped")).toEqual(["m4"]);
+    // It was delivered in the end, and still it was delayed.
+    expect(await idsFor("kind=deferred&state=delivered")).toEqual(["m6"]);
+    expect(await idsFor("kind=machine_open")).toEqual(["m6"]);
+    expect(await idsFor("kind=open")).toEqual([]);
+    for (const kind of MESSAGE_KINDS) expect((await views.get(`/api/messages?kind=${kind}&q=m`)).statusCode).toBe(200);
   });
 
   it("by category, by custom args all of which must be there, and by time", async () => {

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { ClientError } from "../errors.ts";
 import { findMessage, readMessage, type EnrichmentRow } from "../ledger/read-message.ts";
-import { readMessages, type Mark, type MessageSearch } from "../ledger/read-messages.ts";
+import { readMessages } from "../ledger/read-messages.ts";
 import { ENRICH_REOPEN_SECONDS, PAGE_ROWS_DEFAULT } from "../limits.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
@@ -11,23 +11,26 @@ import {
   MessageDetailSchema,
   MessageListSchema,
   MessageQuerySchema,
-  type MessageQuery,
-  type MessageState,
 } from "./contract.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ViewDeps } from "./deps.ts";
 import { readEnrichmentState } from "./enrichment-state.ts";
+import { addExportRoute } from "./export.ts";
+import { readSearch, wantedSources } from "./message-search.ts";
 import { presentDetail, presentSummary } from "./present.ts";
-import { readArgFilters, readStates, readTime, trafficFilter } from "./query.ts";
+import { trafficFilter } from "./query.ts";
+import { addRecipientRoute } from "./recipients.ts";
 import { wantedTraffic } from "./traffic.ts";
 
 const IdParams = Type.Object({ id: Type.String({ minLength: 1, description: "MessageSummary.id, percent-encoded" }) });
 
-/** Adds `GET /api/messages`, `GET /api/messages/:id` and `POST /api/messages/:id/enrich`. */
+/** Adds `/api/messages`, its export, `/api/messages/:id`, `POST /api/messages/:id/enrich` and `/api/recipients/:address`. */
 export function addMessageRoutes(app: App, deps: ViewDeps): void {
   addSearch(app, deps);
   addMessage(app, deps);
   addEnrich(app, deps);
+  addExportRoute(app, deps);
+  addRecipientRoute(app, deps);
 }
 
 function addSearch(app: App, deps: ViewDeps): void {
@@ -46,17 +49,19 @@ function addSearch(app: App, deps: ViewDeps): void {
     },
     async (request) => {
       const { query } = request;
-      const search = readSearch(query);
+      const search = {
+        ...readSearch(query),
+        before: query.cursor === undefined ? undefined : readCursor("m", query.cursor),
+        limit: query.limit ?? PAGE_ROWS_DEFAULT,
+      };
       // The address as it was asked for, without the cursor: who walks through the pages looks at one search.
       const { cursor: _cursor, limit: _limit, ...asked } = query;
       await logAccess(viewerOf(request), "messages.search", JSON.stringify(asked));
       const { rows, sources } = await read(async (tx) => {
         const traffic = await wantedTraffic(tx, trafficFilter(query));
-        const everything = traffic.wanted.length === traffic.sources.size;
-        const wanted = everything ? undefined : traffic.wanted;
         // One more than the page shows whether there is a next page.
         return {
-          rows: await readMessages(tx, { ...search, sources: wanted, limit: search.limit + 1 }),
+          rows: await readMessages(tx, { ...search, sources: wantedSources(traffic), limit: search.limit + 1 }),
           sources: traffic.sources,
         };
       });
@@ -68,29 +73,6 @@ function addSearch(app: App, deps: ViewDeps): void {
       };
     },
   );
-}
-
-const MARKS: readonly Mark[] = ["opened", "clicked", "complaint", "unsubscribed"];
-
-function isMark(state: MessageState): state is Mark {
-  return MARKS.some((mark) => mark === state);
-}
-
-function readSearch(query: MessageQuery): MessageSearch {
-  const states = readStates(query.state);
-  const text = query.q?.trim();
-  return {
-    text: text === "" ? undefined : text,
-    recipient: query.recipient === undefined || query.recipient.trim() === "" ? undefined : query.recipient.trim(),
-    deliveries: states.filter((state) => !isMark(state)),
-    marks: states.filter(isMark),
-    category: query.category,
-    args: readArgFilters(query),
-    from: readTime("from", query.from),
-    to: readTime("to", query.to),
-    before: query.cursor === undefined ? undefined : readCursor("m", query.cursor),
-    limit: query.limit ?? PAGE_ROWS_DEFAULT,
-  };
 }
 
 function addMessage(app: App, deps: ViewDeps): void {

@@ -4,10 +4,10 @@ import { publicMessageId } from "../ledger/read-message.ts";
 import type { MessageRow } from "../ledger/read-messages.ts";
 import type { QuarantineRow } from "../ledger/read-quarantine.ts";
 import type { SourceRow } from "../ledger/read-sources.ts";
+import type { LiveEvent } from "./contract-live.ts";
 import type {
   Delivery,
   Enrichment,
-  LiveEvent,
   MessageDetail,
   MessageReceipt,
   MessageSummary,
@@ -24,7 +24,7 @@ export function isoTime(time: Date | null): string | null {
   return time === null ? null : time.toISOString();
 }
 
-function sourceName(sources: Sources, id: number): string {
+export function sourceName(sources: Sources, id: number): string {
   return sources.get(id)?.name ?? String(id);
 }
 

@@ -11,6 +11,7 @@ import {
   seedSource,
 } from "../../test/seed.ts";
 import { viewsApp, type ViewsApp } from "../../test/views-app.ts";
+import type { NotReady } from "./contract-live.ts";
 
 let db: TestDatabase;
 let views: ViewsApp;
@@ -96,6 +97,37 @@ describe("the machinery's questions", () => {
     await gone.close();
   });
 
+  it("say during an outage what is spooled, and how long SendGrid goes on sending the oldest of it", async () => {
+    const away = await testDatabase();
+    await away.drop();
+    const oldestEventAt = new Date(Date.now() - 3 * 3_600_000);
+    const full = await viewsApp(away, {
+      tokens: views.tokens,
+      spoolState: () => ({ posts: 12, bytes: 3_400, oldestEventAt }),
+    });
+    const answer = await full.app.inject({ url: "/readyz" });
+    expect([answer.statusCode, answer.headers["retry-after"]]).toEqual([503, "5"]);
+    const { error, spool } = answer.json<NotReady>();
+    expect(spool).toEqual({
+      posts: 12,
+      bytes: 3_400,
+      oldestEventAt: oldestEventAt.toISOString(),
+      givesUpAt: new Date(oldestEventAt.getTime() + 24 * 3_600_000).toISOString(),
+    });
+    expect(error).toMatchObject({ code: "not_ready" });
+    expect(error.message).toMatch(/12 POSTs wait in the spool .* for another 2[01] h \d{1,2} min\.$/);
+    await full.close();
+    const late = new Date(Date.now() - 25 * 3_600_000);
+    const lost = await viewsApp(away, {
+      tokens: views.tokens,
+      spoolState: () => ({ posts: 1, bytes: 1, oldestEventAt: late }),
+    });
+    const lateAnswer = (await lost.app.inject({ url: "/readyz" })).json<NotReady>();
+    expect(lateAnswer.error.message).toContain("1 POST waits in the spool");
+    expect(lateAnswer.error.message).toContain("the copy here is the only one");
+    await lost.close();
+  });
+
   it("get the metrics with a token, the inbox as it is now", async () => {
     const source = await seedSource(db.pool, "metrics");
     await seedReceipt(db.pool, { id: 77, source, pending: true });
@@ -156,8 +188,11 @@ describe("the description of the interface", () => {
       "GET /api/balance",
       "GET /api/live",
       "GET /api/messages",
+      "GET /api/messages.csv",
       "GET /api/messages/{id}",
       "GET /api/quarantine",
+      "GET /api/rates",
+      "GET /api/recipients/{address}",
       "GET /api/session",
       "GET /api/status",
       "GET /healthz",
@@ -223,6 +258,9 @@ describe("the description of the interface", () => {
       ["GET", "/api/messages/unknown", "/api/messages/{id}"],
       ["POST", "/api/messages/m1/enrich", "/api/messages/{id}/enrich"],
       ["GET", "/api/balance", "/api/balance"],
+      ["GET", "/api/rates?span=24h", "/api/rates"],
+      ["GET", "/api/recipients/a%40b.example?simulated=all", "/api/recipients/{address}"],
+      ["GET", "/api/recipients/nobody", "/api/recipients/{address}"],
       ["GET", "/api/quarantine", "/api/quarantine"],
       ["POST", `/api/quarantine/${item}/replay`, "/api/quarantine/{id}/replay"],
       ["GET", "/api/alerts?state=all", "/api/alerts"],

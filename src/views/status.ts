@@ -1,4 +1,4 @@
-import { readStatus, type SourceStatusRow } from "../ledger/read-status.ts";
+import { readStatus, type InstanceRow, type SourceStatusRow } from "../ledger/read-status.ts";
 import type { App } from "./app.ts";
 import { requireRole } from "./auth.ts";
 import { ErrorSchema, StatusSchema, type Status } from "./contract.ts";
@@ -44,12 +44,38 @@ export async function currentStatus({ read, config, version, instance }: ViewDep
       callsPerMinute: config.HOLDFAST_API_CALLS_PER_MINUTE,
       callsLeft: callsLeft(config, providerApis, row.now),
     },
+    instances: row.instances.map(presentInstance),
     simulatedByDefault,
     sources: row.sources.map(presentSource),
   };
 }
 
 function presentSource({ name, simulated, keys, lastReceiptAt }: SourceStatusRow): Status["sources"][number] {
-  const path = name === "default" ? "/webhooks/sendgrid" : `/webhooks/sendgrid/${name}`;
-  return { name, simulated, keys, path, lastReceiptAt: isoTime(lastReceiptAt) };
+  return { name, simulated, keys, path: sourcePath(name), lastReceiptAt: isoTime(lastReceiptAt) };
+}
+
+/** What changes with every look is rounded, so that the live stream does not send a status for it. */
+const DISK_STEP_BYTES = 100_000_000;
+const SKEW_STEP_MS = 100;
+
+function presentInstance(row: InstanceRow): Status["instances"][number] {
+  const { id, host, version, roles, unsafe, weak, diskLow, diskFreeBytes } = row;
+  return {
+    id,
+    host,
+    version,
+    roles,
+    startedAt: isoTime(row.startedAt),
+    unsafe,
+    weak,
+    clockSkewMs: Math.round(row.clockSkewMs / SKEW_STEP_MS) * SKEW_STEP_MS,
+    diskFreeBytes: diskFreeBytes === null ? null : Math.floor(diskFreeBytes / DISK_STEP_BYTES) * DISK_STEP_BYTES,
+    diskLow,
+    spool: { posts: row.spoolPosts, bytes: row.spoolBytes, oldestEventAt: isoTime(row.spoolOldestEventAt) },
+  };
+}
+
+/** Where a source's POSTs go. */
+export function sourcePath(name: string): string {
+  return name === "default" ? "/webhooks/sendgrid" : `/webhooks/sendgrid/${name}`;
 }

@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyInstance } from "fastify";
 import { createRead } from "../ledger/read.ts";
 import { createAccessLog } from "./access-log.ts";
+import { addAccessRoute } from "./access-routes.ts";
 import { addAlertRoutes } from "./alerts.ts";
 import { answerError } from "./answer-error.ts";
 import { addBalanceRoute } from "./balance.ts";
@@ -15,8 +16,12 @@ import { addOperationRoutes } from "./operations.ts";
 import { addQuarantineRoutes } from "./quarantine.ts";
 import { checkParameters } from "./query.ts";
 import { addSessionRoutes } from "./session.ts";
+import { addSimulationRoutes } from "./simulation.ts";
 import { addSecurityHeaders, addSite } from "./site.ts";
+import { addSourceRoutes } from "./source-routes.ts";
 import { addStatusRoute } from "./status.ts";
+import { addSystemRoute } from "./system.ts";
+import { addTokenRoutes } from "./token-routes.ts";
 
 /**
  * Adds everything that people and their tools look at: the REST interface, the live stream, the page, the documentation
@@ -31,7 +36,7 @@ export async function registerViews(app: FastifyInstance, options: ViewOptions):
     await scope.register(cookie);
     const hasViews = options.config.HOLDFAST_ROLES.has("views");
     if (hasViews) await addOpenapi(scope, options.version);
-    addOperationRoutes(scope, options.pool);
+    addOperationRoutes(scope, options);
     if (!hasViews) return;
     await scope.register(async (api) => addApi(api, options));
     await addSite(scope, options.webRoot);
@@ -54,4 +59,9 @@ async function addApi(api: FastifyInstance, options: ViewOptions): Promise<void>
   addAlertRoutes(typed, deps);
   addStatusRoute(typed, deps);
   addLiveRoute(typed, deps);
+  addTokenRoutes(typed, deps);
+  addAccessRoute(typed, deps);
+  addSourceRoutes(typed, deps);
+  addSystemRoute(typed, deps);
+  addSimulationRoutes(typed, deps);
 }

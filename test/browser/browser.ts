@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, chromium, type LaunchOptions } from "playwright-core";
+import { unpackChromium } from "./packaged-chromium.ts";
 
 /**
  * Our own flags, not those of @sparticuz/chromium: its list has --single-process, which dies with the first closed page.
@@ -19,26 +20,25 @@ const INSTALLED = [
 export type BrowserStart = { browser: Browser } | { reason: string };
 
 /**
- * Starts a browser: the Chromium inside the npm package on Linux, else an installed one. On a machine where neither
- * starts, says why, so that a test can skip loudly.
+ * Starts a browser: the Chromium inside the npm package on Linux (with the libraries that it brings where the system has
+ * none), else an installed one. On a machine where neither starts, says why, so that a test can skip loudly.
  */
 export async function startBrowser(): Promise<BrowserStart> {
   const faults: string[] = [];
-  for (const candidate of [
-    packagedChromium,
-    ...INSTALLED.filter((path) => existsSync(path)).map((path) => async () => path),
-  ]) {
+  const packaged = async (): Promise<LaunchOptions> => ({ executablePath: (await unpackChromium()).executable });
+  const packagedWithLibraries = async (): Promise<LaunchOptions> => {
+    const { executable, libraries } = await unpackChromium();
+    return { executablePath: executable, env: { ...process.env, LD_LIBRARY_PATH: libraries } };
+  };
+  const installed = INSTALLED.filter((path) => existsSync(path)).map((executablePath) => async () => ({
+    executablePath,
+  }));
+  for (const candidate of [packaged, packagedWithLibraries, ...installed]) {
     try {
-      return { browser: await chromium.launch({ executablePath: await candidate(), args: FLAGS, headless: true }) };
+      return { browser: await chromium.launch({ ...(await candidate()), args: FLAGS, headless: true }) };
     } catch (error) {
       faults.push(error instanceof Error ? (error.message.split("\n")[0] ?? error.name) : String(error));
     }
   }
   return { reason: `no browser could be started: ${faults.join("; ")}` };
-}
-
-async function packagedChromium(): Promise<string> {
-  if (process.platform !== "linux") throw new Error(`@sparticuz/chromium has no browser for ${process.platform}`);
-  const { default: sparticuz } = await import("@sparticuz/chromium");
-  return sparticuz.executablePath();
 }

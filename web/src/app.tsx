@@ -1,4 +1,4 @@
-import { QueryCache, QueryClient, QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, Route, Switch, useLocation } from "wouter";
@@ -11,11 +11,13 @@ import { LoginPage } from "./pages/login.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { MessagesPage } from "./pages/messages.tsx";
 import { QuarantinePage } from "./pages/quarantine.tsx";
+import { RecipientPage } from "./pages/recipient.tsx";
 import { LiveProvider } from "./parts/live.tsx";
+import { Outage, READINESS_KEY } from "./parts/outage.tsx";
 import { PreferencesProvider } from "./parts/preferences.tsx";
 import { Shell } from "./parts/shell.tsx";
 import { Failure, LoadingRows, Nothing } from "./parts/states.tsx";
-import { messageIdOf } from "./text/message-filters.ts";
+import { messageIdOf, recipientOf } from "./text/message-filters.ts";
 
 const isSignedOut = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
@@ -24,13 +26,19 @@ const retry = (failures: number, error: unknown): boolean =>
   failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500);
 
 function useQueryClientOnce(onSignedOut: () => void): QueryClient {
-  const [client] = useState(
-    () =>
-      new QueryClient({
-        queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && onSignedOut() }),
+  const [client] = useState(() => {
+    const onError = (error: unknown): void => {
+      if (isSignedOut(error)) onSignedOut();
+      // Perhaps the database is away: that is asked at once, and said above the page.
+      if (error instanceof ApiError && error.status === 503) void made.invalidateQueries({ queryKey: READINESS_KEY });
+    };
+    const made = new QueryClient({
+        queryCache: new QueryCache({ onError }),
+        mutationCache: new MutationCache({ onError }),
         defaultOptions: { queries: { retry, staleTime: 5_000 }, mutations: { retry: false } },
-      }),
-  );
+      });
+    return made;
+  });
   return client;
 }
 
@@ -50,6 +58,7 @@ export function App(): ReactNode {
     <QueryClientProvider client={client}>
       <Switch>
         <Route path="/login">
+          <Outage />
           <LoginPage />
         </Route>
         <Route>
@@ -80,6 +89,7 @@ function SignedIn({ onSignedOut }: { onSignedOut: () => void }): ReactNode {
     const error = session.error !== null && !isSignedOut(session.error) ? session.error : undefined;
     return (
       <main className="alone">
+        <Outage />
         {error === undefined ? (
           <LoadingRows rows={3} />
         ) : (
@@ -111,6 +121,7 @@ function Pages({ session }: { session: Session }): ReactNode {
   const path = usePathname();
   const search = useSearch();
   const id = messageIdOf(path);
+  const address = recipientOf(path);
   return (
     <>
       <StartAtTop key={path} />
@@ -119,11 +130,16 @@ function Pages({ session }: { session: Session }): ReactNode {
           <LivePage />
         </Route>
         <Route path="/messages">
-          <MessagesPage search={search} />
+          <MessagesPage search={search} mayExport={session.role !== "support"} />
         </Route>
         {id === undefined ? null : (
           <Route path="/messages/:id">
             <MessagePage key={id} id={id} />
+          </Route>
+        )}
+        {address === undefined ? null : (
+          <Route path="/recipients/:address">
+            <RecipientPage key={address} address={address} />
           </Route>
         )}
         <Route path="/quarantine">

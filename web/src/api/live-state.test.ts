@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Balance, LiveEvent } from "../../../src/views/contract.ts";
+import type { LiveEvent } from "../../../src/views/contract-live.ts";
+import type { Balance } from "../../../src/views/contract.ts";
 import {
   EMPTY_LIVE_STATE,
   LIVE_EVENTS_MAX,
@@ -9,6 +10,7 @@ import {
   takeBalance,
   takeMessage,
 } from "./live-state.ts";
+import type { SseMessage } from "./sse.ts";
 
 function event(eventId: string): LiveEvent {
   return {
@@ -77,6 +79,30 @@ describe("the live state", () => {
     expect(shownConnection({ connection: "reconnecting", downSince: 1_000 }, 12_000)).toBe("stale");
     expect(shownConnection({ connection: "live", downSince: undefined }, 12_000)).toBe("live");
     expect(shownConnection({ connection: "full", downSince: 1_000 }, 99_000)).toBe("full");
+  });
+
+  test("the buckets of the stream are collected", () => {
+    const rates = { stepSeconds: 10, from: "2026-03-01T09:00:00.000Z", to: "2026-03-01T09:00:30.000Z", points: [] };
+    const state = takeMessage(EMPTY_LIVE_STATE, { event: "rates", data: JSON.stringify(rates), id: undefined }, 0);
+    expect(state.rates).toEqual(rates);
+  });
+
+  test("what waits is observed from when it began to get less", () => {
+    const status = (pending: number): SseMessage => ({
+      event: "status",
+      data: JSON.stringify({ enrichment: { pending } }),
+      id: undefined,
+    });
+    let state = EMPTY_LIVE_STATE;
+    for (const [now, pending] of [
+      [1_000, 50],
+      [2_000, 90],
+      [3_000, 80],
+      [4_000, 70],
+    ] as const)
+      state = takeMessage(state, status(pending), now);
+    expect(state.pendingSince).toEqual({ at: 2_000, count: 90 });
+    expect(takeMessage(state, status(60), 3_000_000).pendingSince).toEqual({ at: 3_000_000, count: 60 });
   });
 
   test("a kind of message that only a newer server sends changes nothing", () => {

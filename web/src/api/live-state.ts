@@ -1,4 +1,7 @@
-import type { Balance, LiveEvent, LiveEvents, Status } from "../../../src/views/contract.ts";
+import type { LiveEvent, LiveEvents, Rates } from "../../../src/views/contract-live.ts";
+import type { Balance, Status } from "../../../src/views/contract.ts";
+import type { Waiting } from "../text/patience.ts";
+import { takeRates } from "../text/rates.ts";
 import type { SseMessage } from "./sse.ts";
 
 export type Connection = "connecting" | "live" | "reconnecting" | "full";
@@ -19,6 +22,10 @@ export interface LiveState {
   /** Events accepted per second between the last two balances; undefined before the second. */
   rate: number | undefined;
   status: Status | undefined;
+  /** Messages that waited for enrichment when they last began to get fewer. */
+  pendingSince: Waiting | undefined;
+  /** The finest buckets of the course of events, as far as the stream brought them. */
+  rates: Rates | undefined;
   /** Newest first; undefined before the first list came. */
   events: readonly NumberedEvent[] | undefined;
   /** The number of the next event. */
@@ -40,6 +47,8 @@ export const EMPTY_LIVE_STATE: LiveState = {
   balanceAt: undefined,
   rate: undefined,
   status: undefined,
+  pendingSince: undefined,
+  rates: undefined,
   events: undefined,
   nextSeq: 1,
   skipped: 0,
@@ -86,13 +95,26 @@ export function takeBalance(state: LiveState, balance: Balance, now: number): Li
   return { ...state, balance, balanceAt: now, rate };
 }
 
+/** Observed for longer, an average says nothing about now. */
+const PENDING_OBSERVED_MS_MAX = 10 * 60_000;
+
+function takeStatus(state: LiveState, status: Status, now: number): LiveState {
+  const { pending } = status.enrichment;
+  const since = state.pendingSince;
+  const hasGrown = pending > (state.status?.enrichment.pending ?? 0);
+  const isOld = since === undefined || now - since.at > PENDING_OBSERVED_MS_MAX;
+  return { ...state, status, pendingSince: hasGrown || isOld ? { at: now, count: pending } : since };
+}
+
 /** The state after a message of the stream. An unknown kind of message changes nothing. */
 export function takeMessage(state: LiveState, message: SseMessage, now: number): LiveState {
   switch (message.event) {
     case "balance":
       return takeBalance(state, JSON.parse(message.data) as Balance, now);
     case "status":
-      return { ...state, status: JSON.parse(message.data) as Status };
+      return takeStatus(state, JSON.parse(message.data) as Status, now);
+    case "rates":
+      return { ...state, rates: takeRates(state.rates, JSON.parse(message.data) as Rates) };
     case "events":
       return mergeEvents(state, JSON.parse(message.data) as LiveEvents);
     default:

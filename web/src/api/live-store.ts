@@ -1,4 +1,4 @@
-import type { LiveEvent } from "../../../src/views/contract.ts";
+import type { LiveEvent } from "../../../src/views/contract-live.ts";
 import { keepConnected } from "./live-connection.ts";
 import { EMPTY_LIVE_STATE, type LiveState, takeMessage } from "./live-state.ts";
 import type { SseMessage } from "./sse.ts";

@@ -1,6 +1,8 @@
 import type { en } from "./en.ts";
 import { explainDe } from "./explain-de.ts";
 import { mailDe } from "./mail-de.ts";
+import { settingsDe } from "./settings-de.ts";
+import { supportDe } from "./support-de.ts";
 
 /** Every word of the page in German, with the address „Sie“. */
 export const de: typeof en = {
@@ -362,5 +364,7 @@ export const de: typeof en = {
     toLive: "Zur Live-Seite",
   },
   ...mailDe,
+  ...supportDe,
+  ...settingsDe,
   explain: explainDe,
 };

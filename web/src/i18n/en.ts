@@ -1,5 +1,7 @@
 import { explainEn } from "./explain-en.ts";
 import { mailEn } from "./mail-en.ts";
+import { settingsEn } from "./settings-en.ts";
+import { supportEn } from "./support-en.ts";
 
 /** Every word of the page in English. German has the same shape, which the type checker and a test keep. */
 export const en = {
@@ -358,5 +360,7 @@ export const en = {
     toLive: "To the live page",
   },
   ...mailEn,
+  ...supportEn,
+  ...settingsEn,
   explain: explainEn,
 };

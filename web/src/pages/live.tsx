@@ -6,6 +6,7 @@ import { EmptyStart } from "../parts/empty-start.tsx";
 import { useLive } from "../parts/live.tsx";
 import { OpenAlerts } from "../parts/open-alerts.tsx";
 import { Pipeline } from "../parts/pipeline.tsx";
+import { RateChart } from "../parts/rate-chart.tsx";
 import { Stream } from "../parts/stream.tsx";
 import { ThreeFigures } from "../parts/three-figures.tsx";
 import { useText } from "../parts/use-text.ts";
@@ -34,6 +35,7 @@ export function LivePage(): ReactNode {
         <EmptyStart status={status} />
       ) : (
         <>
+          <RateChart />
           <Pipeline />
           <Stream />
         </>

@@ -16,6 +16,7 @@ import { Timeline } from "../parts/timeline.tsx";
 import { useText } from "../parts/use-text.ts";
 import { useTitle } from "../parts/use-title.ts";
 import { isolate } from "../text/hostile.ts";
+import { recipientPath } from "../text/message-filters.ts";
 import { messageSentence } from "../text/sentence.ts";
 
 /** While SendGrid is about to be asked, the page looks again by itself. */
@@ -91,7 +92,14 @@ function Message({ detail }: { detail: MessageDetail }): ReactNode {
     <article>
       <p className="crumb">
         <Link href="/messages">{t("message.crumb")}</Link> <span aria-hidden="true">›</span>{" "}
-        <Foreign>{message.recipient ?? message.id}</Foreign> {message.simulated ? <SimulatedTag /> : null}
+        {message.recipient === null || message.recipient === "" ? (
+          <Foreign>{message.id}</Foreign>
+        ) : (
+          <Link href={recipientPath(message.recipient)}>
+            <Foreign>{message.recipient}</Foreign>
+          </Link>
+        )}{" "}
+        {message.simulated ? <SimulatedTag /> : null}
       </p>
       <h1 className="sentence">
         <Sentence>{messageSentence(detail, text)}</Sentence>

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from "react";
-import type { LiveEvent } from "../../../src/views/contract.ts";
+import type { LiveEvent } from "../../../src/views/contract-live.ts";
 import { EMPTY_LIVE_STATE, type LiveState } from "../api/live-state.ts";
 import { createLiveStore, type LiveStore } from "../api/live-store.ts";
 import { startOfDay } from "../text/time.ts";

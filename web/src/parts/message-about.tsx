@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { MessageSummary } from "../../../src/views/contract.ts";
 import { line } from "../text/hostile.ts";
-import { messagesPath } from "../text/message-filters.ts";
+import { messagesPath, recipientPath } from "../text/message-filters.ts";
 import { Foreign } from "./foreign.tsx";
 import { CopyIcon, DoneIcon } from "./icons.tsx";
 import { useText } from "./use-text.ts";
@@ -41,7 +41,7 @@ export function AboutMail({ message, template }: { message: MessageSummary; temp
           <>
             <dt>{t("message.recipient")}</dt>
             <dd>
-              <Link href={messagesPath({ recipient: message.recipient })}>
+              <Link href={recipientPath(message.recipient)} title={t("recipient.allMails")}>
                 <Foreign>{message.recipient}</Foreign>
               </Link>{" "}
               <CopyId value={message.recipient} />

@@ -2,25 +2,37 @@ import { CloseButton, NativeSelect, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import {
+  isNarrowed,
+  KIND_FILTERS,
   type MessageFilters,
   messagesPath,
   PERIODS,
+  recipientPath,
   STATE_FILTERS,
   type StateFilter,
 } from "../text/message-filters.ts";
 import { Foreign } from "./foreign.tsx";
+import { useLive } from "./live.tsx";
 import { useFollowing } from "./use-following.ts";
 import { useText } from "./use-text.ts";
 
 /** The filters beside the search. Every change is a new address. */
-export function MessageFilterBar({ filters }: { filters: MessageFilters }): ReactNode {
+export function MessageFilterBar({
+  filters,
+  children,
+}: {
+  filters: MessageFilters;
+  /** What is done with the list, at the other end. */
+  children: ReactNode;
+}): ReactNode {
   const { t } = useText();
   const [, navigate] = useLocation();
   const [category, setCategory] = useFollowing(filters.category);
 
   const change = (part: Partial<MessageFilters>): void => navigate(messagesPath({ ...filters, ...part }));
   const names = useStateNames();
-  const isSet = filters.state !== "" || filters.category !== "" || filters.period !== "" || filters.recipient !== "";
+  const sources = useLive((state) => state.status?.sources) ?? [];
+  const isSet = isNarrowed({ ...filters, q: "" });
   return (
     <div className="filters">
       <NativeSelect
@@ -35,6 +47,28 @@ export function MessageFilterBar({ filters }: { filters: MessageFilters }): Reac
           ...STATE_FILTERS.map((value) => ({ value, label: names[value] })),
         ]}
       />
+      <NativeSelect
+        size="xs"
+        aria-label={t("filter.kindLabel")}
+        value={filters.kind}
+        onChange={(event) => change({ kind: KIND_FILTERS.find((kind) => kind === event.currentTarget.value) ?? "" })}
+        data={[
+          { value: "", label: t("filter.anyKind") },
+          ...KIND_FILTERS.map((value) => ({ value, label: t(`kindFilter.${value}`) })),
+        ]}
+      />
+      {sources.length < 2 && filters.source === "" ? null : (
+        <NativeSelect
+          size="xs"
+          aria-label={t("live.sourceLabel")}
+          value={filters.source}
+          onChange={(event) => change({ source: event.currentTarget.value })}
+          data={[
+            { value: "", label: t("live.allSources") },
+            ...new Set([...sources.map(({ name }) => name), ...(filters.source === "" ? [] : [filters.source])]),
+          ]}
+        />
+      )}
       <NativeSelect
         size="xs"
         aria-label={t("messages.timeLabel")}
@@ -67,11 +101,14 @@ export function MessageFilterBar({ filters }: { filters: MessageFilters }): Reac
         />
       </form>
       {filters.recipient === "" ? null : (
-        <span className="chip">
+        <Link className="chip" href={recipientPath(filters.recipient)}>
           <Foreign>{filters.recipient}</Foreign>
-        </span>
+        </Link>
       )}
-      {isSet ? <Link href={messagesPath({ q: filters.q })}>{t("messages.clearFilters")}</Link> : null}
+      {isSet ? (
+        <Link href={messagesPath({ q: filters.q, columns: filters.columns })}>{t("messages.clearFilters")}</Link>
+      ) : null}
+      <div className="list-tools">{children}</div>
     </div>
   );
 }

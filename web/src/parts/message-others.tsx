@@ -5,7 +5,7 @@ import type { MessageList, MessageSummary } from "../../../src/views/contract.ts
 import { api } from "../api/client.ts";
 import { line } from "../text/hostile.ts";
 import { markOfDelivery } from "../text/kinds.ts";
-import { messagePath, messagesPath } from "../text/message-filters.ts";
+import { messagePath, recipientPath } from "../text/message-filters.ts";
 import { shortDay, utc } from "../text/time.ts";
 import { Foreign } from "./foreign.tsx";
 import { Sign } from "./mark.tsx";
@@ -43,7 +43,7 @@ export function OtherMails({ message }: { message: MessageSummary }): ReactNode 
         ))}
       </ul>
       {others !== undefined && others.length > OTHERS_SHOWN ? (
-        <Link href={messagesPath({ recipient })}>{t("message.allOthers")}</Link>
+        <Link href={recipientPath(recipient)}>{t("message.allOthers")}</Link>
       ) : null}
     </section>
   );

@@ -7,14 +7,16 @@ import { ConnectionState } from "./connection.tsx";
 import { Logo } from "./icons.tsx";
 import { useLive } from "./live.tsx";
 import { LostAlarm, SimulatedNotice } from "./notices.tsx";
+import { Outage } from "./outage.tsx";
 import { SearchBox } from "./search-box.tsx";
 import { LanguageSwitch, SettingsMenu } from "./settings-menu.tsx";
+import { useRowWalk } from "./use-row-walk.ts";
 import { useText } from "./use-text.ts";
 
 interface RailLinkProps {
   href: string;
   /** Further addresses of the same page. */
-  also?: string;
+  also?: readonly string[];
   count?: number;
   children: string;
 }
@@ -46,7 +48,7 @@ function Rail(): ReactNode {
       </Link>
       <div className="rail-links">
         <RailLink href="/">{t("nav.live")}</RailLink>
-        <RailLink href="/messages" also="/messages/:id">
+        <RailLink href="/messages" also={["/messages/:id", "/recipients/:address"]}>
           {t("nav.messages")}
         </RailLink>
         <RailLink href="/quarantine" count={quarantined ?? 0}>
@@ -76,6 +78,7 @@ export function Shell({
   children: ReactNode;
 }): ReactNode {
   const { t } = useText();
+  useRowWalk();
   return (
     <div className="app">
       <a className="skip" href="#content">
@@ -83,6 +86,7 @@ export function Shell({
       </a>
       <Rail />
       <div className="page">
+        <Outage />
         <LostAlarm />
         <header className="top">
           <SearchBox />

@@ -5,7 +5,7 @@ import type { TextContext } from "../text/context.ts";
 import { eventText } from "../text/event-text.ts";
 import { clip, line, QUOTE_CHARS_MAX, visible } from "../text/hostile.ts";
 import { kindOf, markOfKind } from "../text/kinds.ts";
-import { messagesPath } from "../text/message-filters.ts";
+import { recipientPath } from "../text/message-filters.ts";
 import { formatCount } from "../text/number.ts";
 import { clock, isToday, offset, shortDay, utc } from "../text/time.ts";
 import { Foreign, Sentence } from "./foreign.tsx";
@@ -104,7 +104,7 @@ function TimelineItem({ event, before, begin, isOver, isForeign, raw, text }: Ti
         </p>
         {isForeign && event.recipient !== null ? (
           <p className="line">
-            <Link href={messagesPath({ recipient: event.recipient })}>
+            <Link href={recipientPath(event.recipient)}>
               <Foreign>{event.recipient}</Foreign>
             </Link>
           </p>

@@ -5,7 +5,7 @@ import { LOCALES } from "../i18n/language.ts";
 import type { TextContext } from "../text/context.ts";
 
 /** The present, renewed at every tick, for texts such as "3 s ago". A hidden page does not tick. */
-export function useNow(tickMs: number): number {
+function useNow(tickMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
     const timer = setInterval(() => {

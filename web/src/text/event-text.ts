@@ -41,7 +41,7 @@ function domainOf(address: string | null): string | undefined {
 }
 
 /** "on a computer, Windows, Chrome": what the reader's program says of itself. Undefined when it says nothing. */
-export function agentText(detail: SomeEvent["detail"], { t }: TextContext): string | undefined {
+function agentText(detail: SomeEvent["detail"], { t }: TextContext): string | undefined {
   const userAgent = text(detail, "useragent");
   if (userAgent === undefined) return undefined;
   const agent = describeAgent(userAgent);

@@ -179,7 +179,7 @@ function firstMatch(text: string, table: readonly (readonly [RegExp, Explanation
 }
 
 /** The enhanced code of a refusal, such as 5.2.2: its status, or the first in the server's words. */
-export function enhancedCode(refusal: Refusal): string | undefined {
+function enhancedCode(refusal: Refusal): string | undefined {
   const pattern = /(?:^|[\s(#:-])([245]\.\d{1,3}\.\d{1,3})(?![.\d])/;
   for (const text of [refusal.status, refusal.reason, refusal.response]) {
     const code = text === undefined ? undefined : pattern.exec(text.slice(0, 500))?.[1];
@@ -189,7 +189,7 @@ export function enhancedCode(refusal: Refusal): string | undefined {
 }
 
 /** The basic code of a refusal, such as 552. */
-export function basicCode(refusal: Refusal): string | undefined {
+function basicCode(refusal: Refusal): string | undefined {
   for (const text of [refusal.reason, refusal.response, refusal.status]) {
     const code =
       text === undefined ? undefined : /^\s*(?:smtp[; ]*)?([45]\d\d)(?!\d|\.)/i.exec(text.slice(0, 100))?.[1];

@@ -7,7 +7,7 @@ const FIRST_STRONG_ISOLATE = "\u2068";
 const POP_DIRECTIONAL_ISOLATE = "\u2069";
 
 /** Characters one line of a page shows at most; the rest is only counted. */
-export const LINE_CHARS_MAX = 400;
+const LINE_CHARS_MAX = 400;
 /** Characters a quoted block shows at most. */
 export const QUOTE_CHARS_MAX = 4_000;
 

@@ -55,7 +55,7 @@ export function kindOf(type: string, detail: Readonly<Record<string, unknown>>):
 }
 
 // The flag is documented as a boolean; types drift, so its text form counts too.
-export function isMachineOpen(detail: Readonly<Record<string, unknown>>): boolean {
+function isMachineOpen(detail: Readonly<Record<string, unknown>>): boolean {
   const flag = detail["sg_machine_open"];
   return flag === true || flag === "true" || flag === 1;
 }

@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
 import {
   apiQuery,
+  isNarrowed,
   messageIdOf,
   messagePath,
   messagesPath,
   NO_FILTERS,
   periodStart,
   readFilters,
+  recipientOf,
+  recipientPath,
   safeNext,
 } from "./message-filters.ts";
 
@@ -18,8 +21,11 @@ describe("the address of the list of messages", () => {
       q: "order:4711 & 100% + ü",
       recipient: "a+b@example.com",
       state: "failed",
+      kind: "machine_open",
+      source: "billing",
       category: "in voice",
       period: "week",
+      columns: "state,source",
     } as const;
     expect(readFilters(messagesPath(filters).split("?")[1] ?? "")).toEqual(filters);
   });
@@ -30,8 +36,15 @@ describe("the address of the list of messages", () => {
   });
 
   test("what is not understood counts as not set, and what is too long is cut", () => {
-    expect(readFilters("?state=gone&period=century&x=1")).toEqual(NO_FILTERS);
+    expect(readFilters("?state=gone&kind=gone&period=century&columns=a,b&x=1")).toEqual(NO_FILTERS);
     expect(readFilters(`?q=${"a".repeat(600)}`).q).toHaveLength(500);
+  });
+
+  test("columns are how the list is shown and not what it is asked for", () => {
+    const shown = { ...NO_FILTERS, columns: "state" };
+    expect(isNarrowed(shown)).toBe(false);
+    expect(isNarrowed({ ...shown, kind: "open" })).toBe(true);
+    expect(apiQuery(shown, NOW).toString()).toBe("");
   });
 
   test("not delivered means all three of the API's states", () => {
@@ -67,6 +80,17 @@ describe("the address of a message", () => {
     expect(messageIdOf("/messages")).toBeUndefined();
     expect(messageIdOf("/messages/%zz")).toBeUndefined();
     expect(messageIdOf("/messages/a/b")).toBeUndefined();
+  });
+});
+
+describe("the address of a person", () => {
+  test.each(["a@example.com", "a/b?c#d@x", "100%25", "ü 😀@x", "\u202Ea@b"])("%s survives", (address) => {
+    expect(recipientOf(recipientPath(address))).toBe(address);
+  });
+
+  test("what is no person's address names nobody", () => {
+    for (const path of ["/recipients", "/recipients/", "/recipients/%zz", "/recipients/a/b", "/messages/a"])
+      expect(recipientOf(path)).toBeUndefined();
   });
 });
 

@@ -1,4 +1,5 @@
-import type { MessageState } from "../../../src/views/contract.ts";
+import type { MessageKind, MessageState } from "../../../src/views/contract.ts";
+import { readColumns } from "./columns.ts";
 import { startOfDay } from "./time.ts";
 
 /** What the list of messages is asked for. The address of the page holds exactly this. */
@@ -7,8 +8,13 @@ export interface MessageFilters {
   /** A whole address: "all mails to this person". */
   recipient: string;
   state: StateFilter | "";
+  /** What happened to it at any time, whatever came after. */
+  kind: KindFilter | "";
+  source: string;
   category: string;
   period: Period | "";
+  /** The columns shown, as in text/columns.ts; empty for the reader's own choice. No part of the question. */
+  columns: string;
 }
 
 /** The states a person chooses from. "failed" is three of the API's states, which a person does not tell apart. */
@@ -28,6 +34,23 @@ export const STATE_FILTERS = [
 ] as const;
 export type StateFilter = (typeof STATE_FILTERS)[number];
 
+/** Kinds that no state says: what happened on the way, and what is gone again. */
+export const KIND_FILTERS = [
+  "processed",
+  "deferred",
+  "delivered",
+  "bounce",
+  "blocked",
+  "dropped",
+  "open",
+  "machine_open",
+  "click",
+  "spamreport",
+  "unsubscribe",
+  "group_resubscribe",
+] as const satisfies readonly MessageKind[];
+export type KindFilter = (typeof KIND_FILTERS)[number];
+
 export const PERIODS = ["today", "week", "month"] as const;
 export type Period = (typeof PERIODS)[number];
 
@@ -35,8 +58,23 @@ const PERIOD_DAYS: Readonly<Record<Period, number>> = { today: 0, week: 6, month
 
 /** Longer text in an address is not a search a person typed. The API takes no more either. */
 const QUERY_CHARS_MAX = 500;
+const SOURCE_CHARS_MAX = 63;
 
-export const NO_FILTERS: MessageFilters = { q: "", recipient: "", state: "", category: "", period: "" };
+export const NO_FILTERS: MessageFilters = {
+  q: "",
+  recipient: "",
+  state: "",
+  kind: "",
+  source: "",
+  category: "",
+  period: "",
+  columns: "",
+};
+
+/** Whether anything narrows the list. */
+export function isNarrowed({ columns: _columns, ...question }: MessageFilters): boolean {
+  return Object.values(question).some((value) => value !== "");
+}
 
 function oneOf<T extends string>(choices: readonly T[], text: string): T | "" {
   return choices.find((choice) => choice === text) ?? "";
@@ -50,15 +88,18 @@ export function readFilters(search: string): MessageFilters {
     q: text("q"),
     recipient: text("recipient"),
     state: oneOf(STATE_FILTERS, text("state")),
+    kind: oneOf(KIND_FILTERS, text("kind")),
+    source: text("source").slice(0, SOURCE_CHARS_MAX),
     category: text("category"),
     period: oneOf(PERIODS, text("period")),
+    columns: readColumns(text("columns")).join(","),
   };
 }
 
 /** The address of a list, with only what is set, always in the same order. */
 export function messagesPath(filters: Partial<MessageFilters>): string {
   const query = new URLSearchParams();
-  for (const name of ["q", "recipient", "state", "category", "period"] as const) {
+  for (const name of ["q", "recipient", "state", "kind", "source", "category", "period", "columns"] as const) {
     const value = filters[name];
     if (value !== undefined && value !== "") query.set(name, value);
   }
@@ -96,6 +137,8 @@ export function apiQuery(filters: MessageFilters, now: number): URLSearchParams 
   if (filters.q !== "") query.set("q", filters.q);
   if (filters.recipient !== "") query.set("recipient", filters.recipient);
   if (filters.state !== "") query.set("state", API_STATES[filters.state].join(","));
+  if (filters.kind !== "") query.set("kind", filters.kind);
+  if (filters.source !== "") query.set("source", filters.source);
   if (filters.category !== "") query.set("category", filters.category);
   if (filters.period !== "") query.set("from", periodStart(filters.period, now));
   return query;
@@ -108,7 +151,21 @@ export function messagePath(id: string): string {
 
 /** The id in the address of a message's page; undefined when it cannot be one. The path is the browser's, still encoded. */
 export function messageIdOf(pathname: string): string | undefined {
-  const encoded = /^\/messages\/([^/]+)$/.exec(pathname)?.[1];
+  return partOf(pathname, /^\/messages\/([^/]+)$/);
+}
+
+/** The address of a person's page. */
+export function recipientPath(address: string): string {
+  return `/recipients/${encodeURIComponent(address)}`;
+}
+
+/** The person in the address of such a page; undefined when there is none. */
+export function recipientOf(pathname: string): string | undefined {
+  return partOf(pathname, /^\/recipients\/([^/]+)$/);
+}
+
+function partOf(pathname: string, pattern: RegExp): string | undefined {
+  const encoded = pattern.exec(pathname)?.[1];
   try {
     return encoded === undefined ? undefined : decodeURIComponent(encoded);
   } catch {

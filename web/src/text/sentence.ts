@@ -6,7 +6,7 @@ import { formatCount } from "./number.ts";
 import { elapsed, moment } from "./time.ts";
 
 /** "once", "twice", "7 times". */
-export function times(count: number, { t, locale }: TextContext): string {
+function times(count: number, { t, locale }: TextContext): string {
   if (count === 1) return t("times.once");
   if (count === 2) return t("times.twice");
   return t("times.many", { formatted: formatCount(count, locale) });

@@ -31,7 +31,7 @@ export function clock(time: string | number, zone: Zone): string {
 }
 
 /** 14:03 in the reader's zone. */
-export function shortClock(time: string | number, zone: Zone): string {
+function shortClock(time: string | number, zone: Zone): string {
   return format(zone, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(time));
 }
 
@@ -162,4 +162,10 @@ export function zoneName(now: number, zone: Zone): string {
   const place =
     (zone.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone).split("/").at(-1)?.replaceAll("_", " ") ?? "";
   return place === "" || place === "UTC" ? offsetName : `${offsetName} ${place}`;
+}
+
+/** A place on the time axis of a chart: the hour, or the day where the axis spans several. */
+export function axisTime(time: number, span: readonly { at: number }[], context: TextContext): string {
+  const lengthMs = (span.at(-1)?.at ?? 0) - (span[0]?.at ?? 0);
+  return lengthMs > 2 * DAY_MS ? shortDay(time, context) : shortClock(time, context);
 }
