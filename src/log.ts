@@ -39,7 +39,10 @@ export function describeError(error: unknown, causesMax = CAUSES_MAX): unknown {
     constraint,
     message: isQuoting ? undefined : error.message,
     // Without its head, which repeats the message.
-    stack: error.stack?.split("\n").filter((line) => line.startsWith("    at ")).join("\n"),
+    stack: error.stack
+      ?.split("\n")
+      .filter((line) => line.startsWith("    at "))
+      .join("\n"),
     cause: error.cause === undefined || causesMax === 0 ? undefined : describeError(error.cause, causesMax - 1),
   };
 }

@@ -6,7 +6,7 @@ import type { Connection, Pool } from "../postgres/pool.ts";
 import { requestOf, type AlertNews } from "./receivers.ts";
 
 /** The jobs' queue. A job is one alert's news for one receiver, so that a failing one does not repeat it to the others. */
-export const DELIVERY_QUEUE = "alert-delivery";
+const DELIVERY_QUEUE = "alert-delivery";
 
 interface DeliveryJob {
   receiver: AlertReceiver;

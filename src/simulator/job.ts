@@ -277,7 +277,11 @@ async function interfere(run: JobRun, options: InterferenceOptions): Promise<voi
   const left = run.order.deadlocks;
   if (run.order.dropConnection && left === 0 && (await repeat(dropConnection))) run.forced.connections += 1;
   for (let done = 0; done < left; done += 1) {
+    const { retries } = run.figures;
     if (await repeat(forceDeadlock)) run.forced.deadlocks += 1;
+    // A retry is counted by the transaction that it saves. The next disturbance must not hit that one.
+    const untilMs = performance.now() + RESCUE_MS_MAX;
+    while (!isOver() && run.figures.retries === retries && performance.now() < untilMs) await delay(PAUSE_MS);
     // In the middle of the deadlocks, so that both are seen.
     const isHalf = done === Math.floor((left - 1) / 2);
     if (isHalf && run.order.dropConnection && (await repeat(dropConnection))) run.forced.connections += 1;
@@ -285,6 +289,8 @@ async function interfere(run: JobRun, options: InterferenceOptions): Promise<voi
 }
 
 const PAUSE_MS = 100;
+/** A first retry comes after half a second. */
+const RESCUE_MS_MAX = 5_000;
 
 function toResult(report: SimulationReport, startSeconds: number): JobResult {
   const { acknowledged, pending, comparison, sent, seconds } = report;

@@ -283,6 +283,7 @@ describe.skipIf(isSkipped)(`the page in a browser${isSkipped ? ` (${started.reas
         ["live", "/", ".events tbody tr"],
         ["messages", "/messages", ".messages tbody tr"],
         ["message", `/messages/${twin}`, ".timeline li"],
+        ["recipient", "/recipients/twin%40example.com", ".papers > li"],
         ["quarantine", "/quarantine", ".papers, .nothing"],
         ["alerts", "/alerts", ".papers, .nothing"],
       ] as const;

@@ -1,5 +1,12 @@
-import { MutationCache, QueryCache, QueryClient, QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useCallback, useEffect, useState } from "react";
+import {
+  MutationCache,
+  QueryCache,
+  QueryClient,
+  QueryClientProvider,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { usePathname, useSearch } from "wouter/use-browser-location";
@@ -19,6 +26,12 @@ import { Shell } from "./parts/shell.tsx";
 import { Failure, LoadingRows, Nothing } from "./parts/states.tsx";
 import { messageIdOf, recipientOf } from "./text/message-filters.ts";
 
+// Few people ever open these two, so nobody else waits for their script.
+const SettingsPage = lazy(async () => import("./pages/settings.tsx").then((page) => ({ default: page.SettingsPage })));
+const SimulationPage = lazy(async () =>
+  import("./pages/simulation.tsx").then((page) => ({ default: page.SimulationPage })),
+);
+
 const isSignedOut = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
 // A question that was answered with an error gets the same answer again; only silence is worth another try.
@@ -33,10 +46,10 @@ function useQueryClientOnce(onSignedOut: () => void): QueryClient {
       if (error instanceof ApiError && error.status === 503) void made.invalidateQueries({ queryKey: READINESS_KEY });
     };
     const made = new QueryClient({
-        queryCache: new QueryCache({ onError }),
-        mutationCache: new MutationCache({ onError }),
-        defaultOptions: { queries: { retry, staleTime: 5_000 }, mutations: { retry: false } },
-      });
+      queryCache: new QueryCache({ onError }),
+      mutationCache: new MutationCache({ onError }),
+      defaultOptions: { queries: { retry, staleTime: 5_000 }, mutations: { retry: false } },
+    });
     return made;
   });
   return client;
@@ -147,6 +160,16 @@ function Pages({ session }: { session: Session }): ReactNode {
         </Route>
         <Route path="/alerts">
           <AlertsPage />
+        </Route>
+        <Route path={/^\/settings(?:\/(?:tokens|sources|access|status))?\/?$/}>
+          <Suspense fallback={<LoadingRows />}>
+            <SettingsPage path={path} />
+          </Suspense>
+        </Route>
+        <Route path="/simulation">
+          <Suspense fallback={<LoadingRows />}>
+            <SimulationPage />
+          </Suspense>
         </Route>
         <Route>
           <Nothing title={t("state.notFound")}>

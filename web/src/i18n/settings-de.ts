@@ -23,7 +23,8 @@ export const settingsDe: typeof settingsEn = {
     namePlaceholder: "Person oder Programm",
     create: "Token anlegen",
     created: "Das Token für {{name}}",
-    createdHint: "Kopieren Sie es jetzt: Es wird nur dieses eine Mal gezeigt. Wer es hat, meldet sich mit der Rolle {{role}} an.",
+    createdHint:
+      "Kopieren Sie es jetzt: Es wird nur dieses eine Mal gezeigt. Wer es hat, meldet sich mit der Rolle {{role}} an.",
     kind: "Art",
     kinds: { api: "Token", link: "Anmeldelink", session: "Sitzung" },
     made: "Angelegt",
@@ -44,6 +45,7 @@ export const settingsDe: typeof settingsEn = {
     noSessions: "Niemand ist angemeldet.",
   },
   access: {
+    apply: "Anwenden",
     lead: "Wer personenbezogene Daten ansah, mitnahm oder änderte, wer hereindarf. Wer binnen einer Minute noch einmal nachsieht, steht einmal hier.",
     at: "Wann",
     name: "Wer",
@@ -85,7 +87,7 @@ export const settingsDe: typeof settingsEn = {
     lead: "Jede Quelle ist ein Webhook in SendGrid. Ein POST wird angenommen, wenn die Signatur von einem gültigen Schlüssel seiner Quelle stammt.",
     fingerprint: "Schlüssel (SHA-256)",
     origin: "Verwaltet",
-    origins: { environment: "in der Konfiguration", page: "auf dieser Seite" },
+    origins: { environment: "in der Konfiguration", page: "auf dieser Seite", simulator: "vom Simulator" },
     originHint: "Durch eine Umgebungsvariable gesetzt. Geändert wird er dort, mit einem Neustart von Holdfast.",
     simulatorHint: "Der eigene Schlüssel des Simulators, im Datenordner des Prozesses.",
     from: "Gültig ab",
@@ -162,7 +164,8 @@ export const settingsDe: typeof settingsEn = {
       data_checksums: "Verfallene Bits auf der Festplatte fallen auf.",
     },
     limits: "Grenzen",
-    limitsLead: "Jede Warteschlange, jeder Stapel, jedes Warten und Wiederholen hat eine Grenze. Sie sind Teil des Programms (src/limits.ts).",
+    limitsLead:
+      "Jede Warteschlange, jeder Stapel, jedes Warten und Wiederholen hat eine Grenze. Sie sind Teil des Programms (src/limits.ts).",
     limitsFilter: "Grenze suchen",
     limit: "Grenze",
     limitsNone: "Keine Grenze heißt so.",

@@ -33,7 +33,8 @@ export const settingsEn = {
     revoke: "End",
     revokeAria: "End {{kind}} {{name}}",
     confirmTitle: "End this {{kind}}?",
-    confirm: "{{name}} is signed out everywhere at once, and programs that use the token are refused. This cannot be undone.",
+    confirm:
+      "{{name}} is signed out everywhere at once, and programs that use the token are refused. This cannot be undone.",
     confirmSession: "{{name}} is signed out in that browser. The token it was opened with stays valid.",
     confirmOwn: "This is your own: you will be signed out.",
     people: "Tokens",
@@ -41,6 +42,7 @@ export const settingsEn = {
     noSessions: "Nobody is signed in.",
   },
   access: {
+    apply: "Apply",
     lead: "Who looked at personal data, took it out, or changed who may come in. Looking again within a minute is one line.",
     at: "When",
     name: "Who",
@@ -82,7 +84,7 @@ export const settingsEn = {
     lead: "Each source is one webhook in SendGrid. A POST is taken when one of its source's valid keys made the signature.",
     fingerprint: "Key (SHA-256)",
     origin: "Managed",
-    origins: { environment: "in the settings", page: "on this page" },
+    origins: { environment: "in the settings", page: "on this page", simulator: "by the simulator" },
     originHint: "Set by an environment variable. It is changed there, and Holdfast restarted.",
     simulatorHint: "The simulator's own key, in the data folder of the process.",
     from: "Valid from",
@@ -210,7 +212,8 @@ export const settingsEn = {
     forcedConnection: "connection dropped",
     forcedConnectionNot: "connection not dropped yet",
     chart: "Course of the run",
-    chartLabel: "Events processed per second, and retries, over {{seconds}} s. At most {{max}} a second; {{retries}} retries.",
+    chartLabel:
+      "Events processed per second, and retries, over {{seconds}} s. At most {{max}} a second; {{retries}} retries.",
     chartProcessed: "processed per second",
     chartRetries: "retries",
     perSecond: "{{rate}}/s",

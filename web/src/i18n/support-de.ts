@@ -51,7 +51,7 @@ export const supportDe: typeof supportEn = {
     receives: "{{address}} bekommt Mails: Die letzte wurde {{moment}} zugestellt.",
     unproven:
       "Nichts spricht dagegen, dass {{address}} erreichbar ist, aber von keiner Mail ist die Zustellung bekannt.",
-    suppressed: "{{address}} bekommt keine Mails: SendGrid verwirft sie, seit {{moment}}.",
+    suppressed: "{{address}} bekommt keine Mails: SendGrid verwirft sie seit {{moment}}.",
     partly: "{{address}} hat eine Abmeldegruppe verlassen; andere Mails kommen noch an.",
     reasons: {
       bounced: "Eine Mail kam zurück, deshalb steht die Adresse auf der Liste der Rückläufer.",
@@ -87,7 +87,7 @@ export const supportDe: typeof supportEn = {
     lastOpen: "zuletzt geöffnet {{moment}}",
     neverOpened: "soweit bekannt, nie von einem Menschen geöffnet",
     strip: "Die letzten Mails, die neueste rechts",
-    mails: "Mails",
+    list: "Mails",
     unknown: "Kein Ereignis hat diese Adresse genannt.",
     unknownHint: "Prüfen Sie die Schreibweise. Eine eben gesendete Mail erscheint nach einer Minute.",
   },

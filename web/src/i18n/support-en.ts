@@ -49,7 +49,7 @@ export const supportEn = {
     allMails: "Everything about this person",
     receives: "{{address}} receives mail: the last one was delivered {{moment}}.",
     unproven: "Nothing says that {{address}} cannot be reached, but no mail is known to have been delivered.",
-    suppressed: "{{address}} gets no mail: SendGrid drops it since {{moment}}.",
+    suppressed: "{{address}} gets no mail: SendGrid has been dropping it since {{moment}}.",
     partly: "{{address}} has left an unsubscribe group; other mail still arrives.",
     reasons: {
       bounced: "A mail bounced, so the address is on the list of bounces.",
@@ -82,7 +82,7 @@ export const supportEn = {
     lastOpen: "last opened {{moment}}",
     neverOpened: "never opened by a person, as far as we know",
     strip: "The latest mails, newest on the right",
-    mails: "Mails",
+    list: "Mails",
     unknown: "No event has named this address.",
     unknownHint: "Check the spelling. A mail sent just now takes a minute to appear.",
   },

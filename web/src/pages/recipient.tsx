@@ -68,13 +68,9 @@ function Person({ recipient }: { recipient: Recipient }): ReactNode {
       {recipient.suppressions.length === 0 ? null : <Why suppressions={recipient.suppressions} />}
       <section className="mails" aria-labelledby="mails">
         <div className="section-head">
-          <h2 id="mails">{t("recipient.mails")}</h2>
+          <h2 id="mails">{t("recipient.list")}</h2>
         </div>
-        <MessageList
-          list={list}
-          columns={chosenColumns("")}
-          nothing={<p className="muted">{t("messages.none")}</p>}
-        />
+        <MessageList list={list} columns={chosenColumns("")} nothing={<p className="muted">{t("messages.none")}</p>} />
       </section>
     </article>
   );
@@ -88,8 +84,8 @@ function Glance({ recipient, messages }: { recipient: Recipient; messages: reado
   const formatted = formatCount(count, locale);
   const shares = [
     [share(byDelivery.delivered, count, locale), "delivered"],
-    [share(recipient.opened, count, locale), "opened"],
-    [share(recipient.clicked, count, locale), "clicked"],
+    [recipient.opened === 0 ? undefined : share(recipient.opened, count, locale), "opened"],
+    [recipient.clicked === 0 ? undefined : share(recipient.clicked, count, locale), "clicked"],
   ] as const;
   return (
     <section className="glance" aria-labelledby="glance">
@@ -100,7 +96,9 @@ function Glance({ recipient, messages }: { recipient: Recipient; messages: reado
         {recipient.hasMore ? t("recipient.newest", { formatted }) : t("recipient.mails", { count, formatted })}
         {shares.map(([part, name]) => (part === undefined ? "" : ` · ${t(`recipient.${name}`, { share: part })}`))}
         {" · "}
-        {lastOpenAt === null ? t("recipient.neverOpened") : t("recipient.lastOpen", { moment: moment(lastOpenAt, text) })}
+        {lastOpenAt === null
+          ? t("recipient.neverOpened")
+          : t("recipient.lastOpen", { moment: moment(lastOpenAt, text) })}
       </p>
       <Strip messages={messages} />
     </section>

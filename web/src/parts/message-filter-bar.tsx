@@ -16,25 +16,45 @@ import { useLive } from "./live.tsx";
 import { useFollowing } from "./use-following.ts";
 import { useText } from "./use-text.ts";
 
-/** The filters beside the search. Every change is a new address. */
-export function MessageFilterBar({
-  filters,
-  children,
-}: {
+interface MessageFilterBarProps {
   filters: MessageFilters;
   /** What is done with the list, at the other end. */
   children: ReactNode;
-}): ReactNode {
+}
+
+/** The filters beside the search. Every change is a new address. */
+export function MessageFilterBar({ filters, children }: MessageFilterBarProps): ReactNode {
   const { t } = useText();
   const [, navigate] = useLocation();
-  const [category, setCategory] = useFollowing(filters.category);
-
   const change = (part: Partial<MessageFilters>): void => navigate(messagesPath({ ...filters, ...part }));
-  const names = useStateNames();
-  const sources = useLive((state) => state.status?.sources) ?? [];
   const isSet = isNarrowed({ ...filters, q: "" });
   return (
     <div className="filters">
+      <Choices filters={filters} change={change} />
+      <CategoryFilter filters={filters} change={change} />
+      {filters.recipient === "" ? null : (
+        <Link className="chip" href={recipientPath(filters.recipient)}>
+          <Foreign>{filters.recipient}</Foreign>
+        </Link>
+      )}
+      {isSet ? (
+        <Link href={messagesPath({ q: filters.q, columns: filters.columns })}>{t("messages.clearFilters")}</Link>
+      ) : null}
+      <div className="list-tools">{children}</div>
+    </div>
+  );
+}
+
+interface FilterProps {
+  filters: MessageFilters;
+  change: (part: Partial<MessageFilters>) => void;
+}
+
+function Choices({ filters, change }: FilterProps): ReactNode {
+  const { t } = useText();
+  const names = useStateNames();
+  return (
+    <>
       <NativeSelect
         size="xs"
         aria-label={t("messages.stateLabel")}
@@ -57,18 +77,7 @@ export function MessageFilterBar({
           ...KIND_FILTERS.map((value) => ({ value, label: t(`kindFilter.${value}`) })),
         ]}
       />
-      {sources.length < 2 && filters.source === "" ? null : (
-        <NativeSelect
-          size="xs"
-          aria-label={t("live.sourceLabel")}
-          value={filters.source}
-          onChange={(event) => change({ source: event.currentTarget.value })}
-          data={[
-            { value: "", label: t("live.allSources") },
-            ...new Set([...sources.map(({ name }) => name), ...(filters.source === "" ? [] : [filters.source])]),
-          ]}
-        />
-      )}
+      <SourceFilter filters={filters} change={change} />
       <NativeSelect
         size="xs"
         aria-label={t("messages.timeLabel")}
@@ -79,37 +88,52 @@ export function MessageFilterBar({
           ...PERIODS.map((value) => ({ value, label: t(`messages.${value}`) })),
         ]}
       />
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          change({ category: category.trim() });
-        }}
-      >
-        <TextInput
-          size="xs"
-          aria-label={t("messages.categoryLabel")}
-          placeholder={t("messages.category")}
-          value={category}
-          maxLength={255}
-          onChange={(event) => setCategory(event.currentTarget.value)}
-          onBlur={() => category.trim() !== filters.category && change({ category: category.trim() })}
-          rightSection={
-            filters.category === "" ? null : (
-              <CloseButton size="xs" aria-label={t("messages.clearFilters")} onClick={() => change({ category: "" })} />
-            )
-          }
-        />
-      </form>
-      {filters.recipient === "" ? null : (
-        <Link className="chip" href={recipientPath(filters.recipient)}>
-          <Foreign>{filters.recipient}</Foreign>
-        </Link>
-      )}
-      {isSet ? (
-        <Link href={messagesPath({ q: filters.q, columns: filters.columns })}>{t("messages.clearFilters")}</Link>
-      ) : null}
-      <div className="list-tools">{children}</div>
-    </div>
+    </>
+  );
+}
+
+/** A source that an address names stays a choice, also when it is none of ours: else the filter could not be seen. */
+function SourceFilter({ filters, change }: FilterProps): ReactNode {
+  const { t } = useText();
+  const sources = useLive((state) => state.status?.sources) ?? [];
+  if (sources.length < 2 && filters.source === "") return null;
+  const names = new Set([...sources.map(({ name }) => name), ...(filters.source === "" ? [] : [filters.source])]);
+  return (
+    <NativeSelect
+      size="xs"
+      aria-label={t("live.sourceLabel")}
+      value={filters.source}
+      onChange={(event) => change({ source: event.currentTarget.value })}
+      data={[{ value: "", label: t("live.allSources") }, ...names]}
+    />
+  );
+}
+
+function CategoryFilter({ filters, change }: FilterProps): ReactNode {
+  const { t } = useText();
+  const [category, setCategory] = useFollowing(filters.category);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        change({ category: category.trim() });
+      }}
+    >
+      <TextInput
+        size="xs"
+        aria-label={t("messages.categoryLabel")}
+        placeholder={t("messages.category")}
+        value={category}
+        maxLength={255}
+        onChange={(event) => setCategory(event.currentTarget.value)}
+        onBlur={() => category.trim() !== filters.category && change({ category: category.trim() })}
+        rightSection={
+          filters.category === "" ? null : (
+            <CloseButton size="xs" aria-label={t("messages.clearFilters")} onClick={() => change({ category: "" })} />
+          )
+        }
+      />
+    </form>
   );
 }
 

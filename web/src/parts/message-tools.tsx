@@ -8,13 +8,7 @@ import { usePreferences, withSimulated } from "./preferences.tsx";
 import { useText } from "./use-text.ts";
 
 /** Which columns the list shows. The choice is remembered, and stands in the address, so that a link shows the same. */
-export function ColumnMenu({
-  filters,
-  columns,
-}: {
-  filters: MessageFilters;
-  columns: readonly Column[];
-}): ReactNode {
+export function ColumnMenu({ filters, columns }: { filters: MessageFilters; columns: readonly Column[] }): ReactNode {
   const text = useText();
   const { t } = text;
   const [, navigate] = useLocation();
@@ -54,9 +48,9 @@ export function ColumnMenu({
 
 /** The result of the search as a file. A plain link: the browser writes it to disk as it comes. */
 export function ExportLink({ filters, mayExport }: { filters: MessageFilters; mayExport: boolean }): ReactNode {
-  const { t } = useText();
+  const { t, now } = useText();
   const { simulated } = usePreferences();
-  const query = withSimulated(apiQuery(filters, Date.now()), simulated).toString();
+  const query = withSimulated(apiQuery(filters, now), simulated).toString();
   const path = `/api/messages.csv${query === "" ? "" : `?${query}`}`;
   return (
     <Tooltip label={mayExport ? t("export.hint") : t("export.forbidden")} multiline maw={280} openDelay={300}>

@@ -153,7 +153,8 @@ function Faults(): ReactNode {
 function LastSeen(): ReactNode {
   const text = useText(TICK_MS);
   const { t } = text;
-  const sources = useLive((state) => state.status?.sources) ?? [];
+  const all = useLive((state) => state.status?.sources) ?? [];
+  const sources = all.filter(({ simulated, lastReceiptAt }) => !simulated || lastReceiptAt !== null);
   if (sources.length === 0) return null;
   return (
     <ul className="last-seen" aria-label={t("way.lastSeen")}>

@@ -206,7 +206,7 @@ function Legend({
               rate: formatRate(shown.events / shown.seconds, locale),
             })}`}
       </li>
-      {RATE_KINDS.map((kind) => {
+      {RATE_KINDS.filter((kind) => kind !== "other" || bins.some((bin) => bin.counts.other > 0)).map((kind) => {
         const count = sumOf((bin) => bin.counts[kind]);
         return (
           <li key={kind} className={count === 0 ? "none" : ""}>

@@ -1,6 +1,7 @@
 import { ActionIcon, Menu, useMantineColorScheme } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
+import { Link } from "wouter";
 import type { Session } from "../../../src/views/contract.ts";
 import { changeLanguage, languageOf } from "../i18n/i18n.ts";
 import { LANGUAGES } from "../i18n/language.ts";
@@ -23,7 +24,7 @@ export function LanguageSwitch(): ReactNode {
           type="button"
           lang={language}
           title={LANGUAGE_NAMES[language]}
-          aria-label={LANGUAGE_NAMES[language]}
+          aria-label={`${language.toUpperCase()} ${LANGUAGE_NAMES[language]}`}
           aria-pressed={language === current}
           onClick={() => void changeLanguage(i18n, language)}
         >
@@ -70,6 +71,17 @@ export function SettingsMenu({ session, onSignOut }: { session: Session; onSignO
             <Menu.CheckboxItem value="simulated" checked={simulated} onChange={() => setSimulated(!simulated)}>
               {t("simulated.switch")}
             </Menu.CheckboxItem>
+          </>
+        ) : null}
+        {session.role === "admin" ? (
+          <>
+            <Menu.Divider />
+            <Menu.Item component={Link} href="/simulation">
+              {t("simulation.nav")}
+            </Menu.Item>
+            <Menu.Item component={Link} href="/settings">
+              {t("settings.title")}
+            </Menu.Item>
           </>
         ) : null}
         <Menu.Divider />

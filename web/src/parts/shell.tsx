@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Link, useRoute } from "wouter";
+import { Link, useLocation, useRoute } from "wouter";
 import type { Session } from "../../../src/views/contract.ts";
 import { formatCount } from "../text/number.ts";
 import { zoneName } from "../text/time.ts";
@@ -15,16 +15,19 @@ import { useText } from "./use-text.ts";
 
 interface RailLinkProps {
   href: string;
-  /** Further addresses of the same page. */
+  /** What the addresses begin with that belong to the same name. */
   also?: readonly string[];
   count?: number;
   children: string;
 }
 
-function RailLink({ href, also, count = 0, children }: RailLinkProps): ReactNode {
+const ONLY_ITSELF: readonly string[] = [];
+
+function RailLink({ href, also = ONLY_ITSELF, count = 0, children }: RailLinkProps): ReactNode {
   const { locale } = useText();
   const [here] = useRoute(href);
-  const [below] = useRoute(also ?? href);
+  const [path] = useLocation();
+  const below = also.some((beginning) => path.startsWith(beginning));
   return (
     <Link href={href} className={here || below ? "on" : ""} aria-current={here ? "page" : undefined}>
       {children}
@@ -33,7 +36,11 @@ function RailLink({ href, also, count = 0, children }: RailLinkProps): ReactNode
   );
 }
 
-function Rail(): ReactNode {
+const MESSAGE_PAGES = ["/messages/", "/recipients/"];
+
+const SETTINGS_PAGES = ["/settings/"];
+
+function Rail({ isAdmin }: { isAdmin: boolean }): ReactNode {
   const text = useText();
   const { t } = text;
   const quarantined = useLive((state) => state.status?.quarantineOpen);
@@ -48,7 +55,7 @@ function Rail(): ReactNode {
       </Link>
       <div className="rail-links">
         <RailLink href="/">{t("nav.live")}</RailLink>
-        <RailLink href="/messages" also={["/messages/:id", "/recipients/:address"]}>
+        <RailLink href="/messages" also={MESSAGE_PAGES}>
           {t("nav.messages")}
         </RailLink>
         <RailLink href="/quarantine" count={quarantined ?? 0}>
@@ -57,6 +64,14 @@ function Rail(): ReactNode {
         <RailLink href="/alerts" count={alerts ?? 0}>
           {t("nav.alerts")}
         </RailLink>
+        {isAdmin ? (
+          <div className="rail-admin">
+            <RailLink href="/simulation">{t("simulation.nav")}</RailLink>
+            <RailLink href="/settings" also={SETTINGS_PAGES}>
+              {t("settings.title")}
+            </RailLink>
+          </div>
+        ) : null}
       </div>
       <div className="foot">
         {postgres === undefined ? null : <div>PostgreSQL {postgres}</div>}
@@ -84,7 +99,7 @@ export function Shell({
       <a className="skip" href="#content">
         {t("header.skip")}
       </a>
-      <Rail />
+      <Rail isAdmin={session.role === "admin"} />
       <div className="page">
         <Outage />
         <LostAlarm />

@@ -71,13 +71,14 @@ describe("what the live stream brings", () => {
 
 describe("the scale", () => {
   test.each([
-    [0, 0.1],
-    [0.1, 0.1],
-    [0.3, 0.5],
+    [0, 0.2],
+    [0.1, 0.2],
+    [0.3, 0.4],
+    [0.5, 0.6],
     [1, 1],
     [7, 10],
-    [23, 25],
-    [51, 100],
+    [23, 40],
+    [51, 60],
     [12_000, 20_000],
   ])("%d fits below %d", (value, top) => {
     expect(roundUp(value)).toBe(top);

@@ -63,10 +63,10 @@ export function takeRates(known: Rates | undefined, news: Rates): Rates {
   return { ...news, from: known.from < news.from ? known.from : news.from, points };
 }
 
-/** The next round number of a scale: 1, 2, 5, 10 … or a part of it. At least 0.1. */
+/** The next round number of a scale whose half is round too: 1, 2, 4, 6, 10 … or a tenth of it. At least 0.2. */
 export function roundUp(value: number): number {
-  const floor = Math.max(value, 0.1);
+  const floor = Math.max(value, 0.2);
   const magnitude = 10 ** Math.floor(Math.log10(floor));
-  const step = [1, 2, 2.5, 5, 10].find((factor) => factor * magnitude >= floor * 0.999_999) ?? 10;
+  const step = [1, 2, 4, 6, 10].find((factor) => factor * magnitude >= floor * 0.999_999) ?? 10;
   return Number((step * magnitude).toPrecision(3));
 }

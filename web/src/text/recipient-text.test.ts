@@ -41,16 +41,18 @@ describe("the sentence about a person", () => {
   test("says that mail is dropped, whatever arrived before", async () => {
     const suppressed = recipient([{}], "2026-03-01T09:00:00Z");
     expect(plain(recipientSentence(suppressed, await context("en")))).toBe(
-      "a@example.com gets no mail: SendGrid drops it since today at 14:02.",
+      "a@example.com gets no mail: SendGrid has been dropping it since today at 14:02.",
     );
     expect(plain(recipientSentence(suppressed, await context("de")))).toBe(
-      "a@example.com bekommt keine Mails: SendGrid verwirft sie, seit heute um 14:02.",
+      "a@example.com bekommt keine Mails: SendGrid verwirft sie seit heute um 14:02.",
     );
   });
 
   test("does not take a group, or what is over, for everything", async () => {
     const text = await context("en");
-    expect(plain(recipientSentence(recipient([{ kind: "group_unsubscribed" }]), text))).toContain("left an unsubscribe");
+    expect(plain(recipientSentence(recipient([{ kind: "group_unsubscribed" }]), text))).toContain(
+      "left an unsubscribe",
+    );
     const over = recipient([{ endedAt: "2026-03-03T14:30:00Z" }], "2026-03-03T14:30:00Z");
     expect(plain(recipientSentence(over, text))).toBe(
       "a@example.com receives mail: the last one was delivered today at 14:30.",

@@ -10,8 +10,8 @@ export function recipientSentence(recipient: Recipient, context: TextContext): s
   const { t } = context;
   const address = isolate(recipient.address);
   const open = recipient.suppressions.filter(isOpen);
-  const whole = open.find(({ kind }) => kind !== "group_unsubscribed");
-  if (whole !== undefined) return t("recipient.suppressed", { address, moment: moment(whole.since, context) });
+  const [since] = open.flatMap((reason) => (reason.kind === "group_unsubscribed" ? [] : reason.since)).sort();
+  if (since !== undefined) return t("recipient.suppressed", { address, moment: moment(since, context) });
   if (open.length > 0) return t("recipient.partly", { address });
   if (recipient.lastDeliveredAt === null) return t("recipient.unproven", { address });
   return t("recipient.receives", { address, moment: moment(recipient.lastDeliveredAt, context) });

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import type { KeptResult } from "../results.ts";
+import { fillPage } from "./docs.ts";
+import { renderPlot, renderSection } from "./sections.ts";
+
+const RESULT: KeptResult = {
+  scenario: "intake",
+  startedAt: "2026-11-29T10:00:00.000Z",
+  holdfast: "0.1.0",
+  machine: { cpu: "Test <1>", cores: 2, memoryGb: 8, system: "linux 6", node: "24.0.0" },
+  postgres: "18.4",
+  postgresSettings: { fsync: "on" },
+  rounds: 3,
+  settings: {},
+  measurements: [
+    { subject: "holdfast-intake", case: "B=1", metric: "events", unit: "events/s", values: [5_000, 5_200, 4_900] },
+    { subject: "holdfast-intake", case: "B=1", metric: "p99", unit: "ms", values: [20, 30, 40] },
+    { subject: "django", case: "B=1", metric: "events", unit: "events/s", values: [200, 210, 190] },
+  ],
+  comparisons: [
+    {
+      name: "intake alone / Django system",
+      case: "B=1",
+      unit: "×",
+      values: [25, 24.8, 25.8],
+      goal: { direction: "at least", value: 22 },
+      reached: true,
+    },
+  ],
+  checks: [],
+  notes: ["the peer express is left out: a test"],
+};
+
+describe("the page of figures", () => {
+  it("shows medians, ranges, goals, and who was left out", () => {
+    const section = renderSection(RESULT);
+    expect(section).toContain("| intake alone / Django system | B=1 | 25 (24.8–25.8)× | at least 22× | reached |");
+    expect(section).toContain("| Holdfast, intake alone | 5,000 (4,900–5,200)<br>p99 30 ms |");
+    expect(section).toContain("2 cores (Test <1>)");
+    expect(section).toContain("- the peer express is left out: a test");
+  });
+
+  it("is filled between a scenario's marks, and says what was not measured", () => {
+    const page =
+      "before\n<!-- figures: intake -->\nstale\n<!-- end -->\n<!-- figures: burst -->\nstale\n<!-- end -->\nafter\n";
+    const filled = fillPage(page, new Map([["intake", RESULT]]));
+    expect(filled).not.toContain("stale");
+    expect(filled).toMatch(/<!-- figures: burst -->\nNot measured yet\.\n<!-- end -->\nafter\n$/);
+    expect(fillPage(filled, new Map([["intake", RESULT]]))).toBe(filled);
+  });
+
+  it("has a bar for each subject that was measured, longer for more", () => {
+    const plot = renderPlot(RESULT) ?? "";
+    const widths = [...plot.matchAll(/<rect x="96" y="\d+" width="([\d.]+)" height="12"/g)].map(([, width]) =>
+      Number(width),
+    );
+    expect(widths).toHaveLength(2);
+    expect(widths[0]).toBeGreaterThan(widths[1] ?? Infinity);
+    expect(plot).toContain("5,000");
+    expect(plot).not.toContain("Express");
+  });
+});

@@ -1,0 +1,105 @@
+import { format, formatSpread, median } from "../numbers.ts";
+import type { Comparison, Measurement } from "../recorder.ts";
+import type { KeptResult } from "../results.ts";
+import { plotBars } from "./plot.ts";
+
+/** What of a result goes into docs/performance.md. */
+
+/** In the order of the table and of the bars. */
+const INTAKE_SUBJECTS = [
+  { name: "holdfast-intake", label: "Holdfast, intake alone", colour: "#2f81f7" },
+  { name: "holdfast-all", label: "Holdfast, all roles", colour: "#79b8ff" },
+  { name: "django", label: "Django system", colour: "#d1702b" },
+  { name: "anymail", label: "behind django-anymail", colour: "#e3a06f" },
+  { name: "express", label: "Express", colour: "#8957e5" },
+  { name: "limit-append", label: "limit (a): append", colour: "#6e7681" },
+  { name: "limit-http", label: "limit (d): bare HTTP", colour: "#a5acb5" },
+] as const;
+
+/** The section of one scenario: when and where it was measured, the goals, and the figures. */
+export function renderSection(result: KeptResult): string {
+  const lines = [describeWhere(result), ""];
+  if (result.comparisons.length > 0) lines.push(...comparisonTable(result.comparisons), "");
+  lines.push(...(result.scenario === "intake" ? intakeTable(result) : figureTable(result.measurements)));
+  if (result.notes.length > 0) lines.push("", ...result.notes.map((note) => `- ${note}`));
+  return lines.join("\n");
+}
+
+/** The plot of the intake scenario; undefined for the others. */
+export function renderPlot(result: KeptResult): string | undefined {
+  if (result.scenario !== "intake") return undefined;
+  const present = INTAKE_SUBJECTS.filter(({ name }) => result.measurements.some(({ subject }) => subject === name));
+  const cases = [...new Set(result.measurements.map((measurement) => measurement.case))];
+  const groups = cases.map((inCase) => ({
+    label: `${inCase.replace("B=", "")} per POST`,
+    values: present.map(({ name }) => {
+      const values = valuesOf(result, name, inCase, "events");
+      return values === undefined ? undefined : median(values);
+    }),
+  }));
+  return plotBars("Acknowledged events per second (logarithmic)", present, groups);
+}
+
+function describeWhere({
+  startedAt,
+  machine,
+  postgres,
+  postgresSettings,
+  rounds,
+  holdfast,
+  settings,
+}: KeptResult): string {
+  const given = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  const server = Object.entries(postgresSettings).map(([name, value]) => `${name} ${value}`);
+  return [
+    `Measured ${startedAt.slice(0, 10)}, Holdfast ${holdfast}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.system},`,
+    `Node ${machine.node}, PostgreSQL ${postgres} (${server.join(", ")}); ${rounds} rounds in turns, median and range.`,
+    ...(given.length > 0 ? [`Settings: ${given.join(", ")}.`] : []),
+  ].join("\n");
+}
+
+function comparisonTable(comparisons: readonly Comparison[]): string[] {
+  return [
+    "| | case | measured | wanted | |",
+    "|---|---|---|---|---|",
+    ...comparisons.map(({ name, case: inCase, unit, values, goal, reached }) => {
+      const suffix = unit === "×" ? "×" : ` ${unit}`;
+      const wanted = goal === undefined ? "" : `${goal.direction} ${format(goal.value)}${suffix}`;
+      return `| ${name} | ${inCase} | ${formatSpread(values)}${suffix} | ${wanted} | ${verdict(reached)} |`;
+    }),
+  ];
+}
+
+function verdict(reached: boolean | undefined): string {
+  if (reached === undefined) return "";
+  return reached ? "reached" : "**not reached**";
+}
+
+function intakeTable(result: KeptResult): string[] {
+  const cases = [...new Set(result.measurements.map((measurement) => measurement.case))];
+  const rows = INTAKE_SUBJECTS.flatMap(({ name, label }) => {
+    const cells = cases.map((inCase) => {
+      const events = valuesOf(result, name, inCase, "events");
+      const p99 = valuesOf(result, name, inCase, "p99");
+      if (events === undefined) return "–";
+      return `${formatSpread(events)}${p99 === undefined ? "" : `<br>p99 ${format(median(p99))} ms`}`;
+    });
+    return cells.every((cell) => cell === "–") ? [] : [`| ${label} | ${cells.join(" | ")} |`];
+  });
+  const heads = cases.map((inCase) => `${inCase.replace("B=", "")} per POST`);
+  return [`| events/s | ${heads.join(" | ")} |`, `|---|${"---|".repeat(cases.length)}`, ...rows];
+}
+
+function figureTable(measurements: readonly Measurement[]): string[] {
+  return [
+    "| subject | case | figure | measured |",
+    "|---|---|---|---|",
+    ...measurements.map(({ subject, case: inCase, metric, unit, values }) =>
+      `| ${subject} | ${inCase} | ${metric} | ${formatSpread(values)} ${unit} |`.replaceAll(/ {2,}/g, " "),
+    ),
+  ];
+}
+
+function valuesOf(result: KeptResult, subject: string, inCase: string, metric: string): readonly number[] | undefined {
+  return result.measurements.find((m) => m.subject === subject && m.case === inCase && m.metric === metric)?.values;
+}

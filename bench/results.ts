@@ -1,0 +1,58 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { VERSION } from "../src/version.ts";
+import type { Bench } from "./context.ts";
+import { describeMachine, type Machine } from "./machine.ts";
+import type { Result } from "./recorder.ts";
+
+/** A scenario's results as they are kept, with all that is needed to read them. */
+export interface KeptResult extends Result, RunDescription {
+  scenario: string;
+  startedAt: string;
+}
+
+export interface RunDescription {
+  holdfast: string;
+  machine: Machine;
+  postgres: string;
+  postgresSettings: Record<string, string>;
+  rounds: number;
+  /** What was given beside the defaults. */
+  settings: Record<string, string>;
+}
+
+const FOLDER = join(import.meta.dirname, "results");
+
+export function describeRun(bench: Bench): RunDescription {
+  const { flags, server } = bench;
+  return {
+    holdfast: VERSION,
+    machine: describeMachine(),
+    postgres: server.version,
+    postgresSettings: server.settings,
+    rounds: flags.rounds,
+    settings: { ...flags.settings },
+  };
+}
+
+/** Keeps a result in the place of the scenario's last one, whose figures the history of the file still has. */
+export async function writeResult(result: KeptResult): Promise<void> {
+  await mkdir(FOLDER, { recursive: true });
+  await writeFile(join(FOLDER, `${result.scenario}.json`), `${JSON.stringify(result, roundNumbers, 2)}\n`);
+}
+
+/** The kept results, by scenario. */
+export async function readResults(): Promise<Map<string, KeptResult>> {
+  const results = new Map<string, KeptResult>();
+  for (const name of await readdir(FOLDER).catch(() => [])) {
+    if (!name.endsWith(".json")) continue;
+    const result = JSON.parse(await readFile(join(FOLDER, name), "utf8")) as KeptResult;
+    results.set(result.scenario, result);
+  }
+  return results;
+}
+
+/** Five digits are more than any of this is exact to. */
+function roundNumbers(_key: string, value: unknown): unknown {
+  return typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
+}

@@ -1,0 +1,9 @@
+import type { Bench } from "./context.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** A whole scenario: it measures its subjects in turns, round by round, and says what is compared with what. */
+export interface Scenario {
+  name: string;
+  description: string;
+  run(bench: Bench, recorder: Recorder): Promise<void>;
+}
