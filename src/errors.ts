@@ -6,7 +6,10 @@
 export const CLIENT_ERRORS = {
   signature_missing: [401, "The request has no signature headers. Turn on Signed Event Webhook in SendGrid."],
   signature_invalid: [401, "The signature does not match this body and any key of this source."],
-  no_key: [401, "This source has no public key yet. Set SENDGRID_WEBHOOK_PUBLIC_KEY and restart."],
+  no_key: [
+    401,
+    "This source has no public key yet. An admin can add one on the page, under Settings, or set SENDGRID_WEBHOOK_PUBLIC_KEY.",
+  ],
   source_unknown: [404, "There is no such source. Check the webhook's URL."],
   body_too_large: [413, "The body is larger than 5 MiB."],
   body_incomplete: [400, "The body did not arrive completely."],

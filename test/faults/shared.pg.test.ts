@@ -78,7 +78,7 @@ describe("several services behind a bad network", () => {
     const proxy = stage.world.proxies[INTAKE_ONLY];
     const random = createRandom("drain");
     // The first answer takes two of these; by then all other requests have long been read.
-    proxy?.delay(400);
+    proxy?.delay(150);
     try {
       const sent = Array.from({ length: 30 }, (_post, n) =>
         load.send(stage.posts.make(madeUpEvents(random, `drain-${n}`, ["processed"]), { isLastTry: true }), {

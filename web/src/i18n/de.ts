@@ -309,7 +309,7 @@ export const de: typeof en = {
     signature_failing: {
       what_one: "{{formatted}} POST wurde abgewiesen: Die Signatur fehlt oder ist falsch.",
       what_other: "{{formatted}} POSTs wurden abgewiesen: Die Signaturen fehlen oder sind falsch.",
-      todo: "{{left}} Vergleichen Sie den Prüfschlüssel in SendGrid mit SENDGRID_WEBHOOK_PUBLIC_KEY und starten Sie neu; SendGrid schickt dann noch einmal, was abgewiesen wurde.",
+      todo: "{{left}} Vergleichen Sie den Prüfschlüssel in SendGrid mit den Schlüsseln unter Einstellungen und fügen Sie dort den richtigen hinzu; SendGrid schickt dann noch einmal, was abgewiesen wurde.",
     },
     source_unknown: {
       what_one: "{{formatted}} POST ging an eine Adresse, zu der es keine Quelle gibt.",

@@ -306,7 +306,7 @@ export const en = {
     signature_failing: {
       what_one: "{{formatted}} POST was refused: its signature is missing or wrong.",
       what_other: "{{formatted}} POSTs were refused: their signatures are missing or wrong.",
-      todo: "{{left}} Compare the verification key in SendGrid with SENDGRID_WEBHOOK_PUBLIC_KEY and restart; SendGrid then sends again what it was refused.",
+      todo: "{{left}} Compare the verification key in SendGrid with the keys under Settings, and add the right one there; SendGrid then sends again what it was refused.",
     },
     source_unknown: {
       what_one: "{{formatted}} POST went to an address that is no source.",
