@@ -68,6 +68,9 @@ async function withBench(
   const signal = Promise.withResolvers<number>();
   for (const name of ["SIGINT", "SIGTERM"] as const)
     process.once(name, () => signal.resolve(128 + SIGNAL_NUMBERS[name]));
+  // Whoever read the output has gone.
+  process.stdout.once("error", () => signal.resolve(1));
+  process.once("exit", killAll);
   try {
     const sampleFile = join(folder, "sample.json");
     await writeSample(sampleFile, flags.quick ? QUICK_SAMPLE_EVENTS : SAMPLE_EVENTS);

@@ -12,12 +12,12 @@ export interface Group {
 }
 
 const WIDTH = 860;
-const LEFT = 96;
+const LEFT = 120;
 const RIGHT = 90;
 const TOP = 64;
 const BAR = 15;
 const GAP = 18;
-const LEGEND_WIDTH = 260;
+const LEGEND_WIDTH = 240;
 const LEGEND_LINE = 18;
 
 export function plotBars(title: string, series: readonly Series[], groups: readonly Group[]): string {

@@ -51,7 +51,7 @@ describe("the page of figures", () => {
 
   it("has a bar for each subject that was measured, longer for more", () => {
     const plot = renderPlot(RESULT) ?? "";
-    const widths = [...plot.matchAll(/<rect x="96" y="\d+" width="([\d.]+)" height="12"/g)].map(([, width]) =>
+    const widths = [...plot.matchAll(/<rect x="120" y="\d+" width="([\d.]+)" height="12"/g)].map(([, width]) =>
       Number(width),
     );
     expect(widths).toHaveLength(2);
