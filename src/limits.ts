@@ -55,6 +55,8 @@ export const HTTP_REQUEST_MS_MAX = 30_000;
 
 /** A statement that runs longer than this is a bug or a stuck server; every caller can retry. */
 export const STATEMENT_MS_MAX = 30_000;
+/** Between two statements of a transaction we only compute: parsing 2 MiB takes a tenth of a second. */
+export const IDLE_IN_TRANSACTION_MS_MAX = 10_000;
 /** A client waits this much longer than the server's own limit, and then takes the connection for dead (half open). */
 export const ANSWER_MARGIN_MS = 5_000;
 /** A migration of a large table may rewrite it. */
@@ -94,6 +96,8 @@ export const PROJECT_RECEIPTS_MAX = 256;
 export const PROJECT_BYTES_MAX = 2 * MIB;
 /** A receipt that fails is tried again after 1 s, 2 s, 4 s … up to this. */
 export const PROJECT_BACKOFF_MS_MAX = 10 * 60_000;
+/** A failing projector tries again at least this often: after an outage of seconds, mails should show within seconds. */
+export const PROJECT_FAILING_MS_MAX = 5_000;
 /** How often the inbox is looked at when nothing announced itself (a notification can be lost with its connection). */
 export const PROJECT_IDLE_MS = 1_000;
 /** Deeper items are quarantined: PostgreSQL's own JSON parser is recursive, and no real event goes past 4. */

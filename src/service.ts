@@ -72,7 +72,9 @@ export async function startService(config: Config, log: Log): Promise<Service> {
     const keyRing = createKeyRing({ pool, log, configured: registered });
     // Before the first POST comes, or it would be refused for a key that an admin added on the page.
     await keyRing.tick();
-    const spool = await openSpool(join(config.HOLDFAST_DATA_DIR, "spool"), config.HOLDFAST_SPOOL_MIB * MIB);
+    const spool = await openSpool(join(config.HOLDFAST_DATA_DIR, "spool"), config.HOLDFAST_SPOOL_MIB * MIB, (file) =>
+      log.error({ file }, "a spooled POST cannot be read and was set aside"),
+    );
     const disk = createDiskWatch(config.HOLDFAST_DATA_DIR, config.HOLDFAST_DISK_FREE_MIB * MIB);
     await disk.look();
     const instance = randomBytes(6).toString("base64url");

@@ -120,7 +120,8 @@ async function readClock(pool: Pool): Promise<Date> {
  * whether there may be more to do at once.
  */
 function createTurns(context: Context, windows: WindowState): (api: ProviderApi) => Promise<boolean> {
-  const clockMs = (): number => context.now()?.getTime() ?? Date.now();
+  // A wait is a distance in time: the wall clock may jump, and a jump back would stretch it by as much.
+  const clockMs = (): number => context.now()?.getTime() ?? performance.now();
   /** Before then the budgets have nothing to give. An API's budget is its own. */
   const notBeforeMs = new Map<string, number>();
   let ordersInARow = 0;

@@ -64,6 +64,18 @@ describe("the spool", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  test("sets a broken file aside at the start, says so once, and goes on with the others", async () => {
+    await (await openSpool(folder, MIB)).keep(post("[]"));
+    await writeFile(join(folder, `${"b".repeat(64)}.default`), "");
+    const broken: string[] = [];
+    const spool = await openSpool(folder, MIB, (name) => broken.push(name));
+    expect(broken).toEqual([`${"b".repeat(64)}.default`]);
+    expect(spool.state().posts).toBe(1);
+    await openSpool(folder, MIB, (name) => broken.push(name));
+    expect(broken).toHaveLength(1);
+    expect(await readdir(folder)).toContain(`${"b".repeat(64)}.default.broken`);
+  });
+
   test("knows the earliest event it holds, from which SendGrid's 24 hours run", async () => {
     const spool = await openSpool(folder, MIB);
     expect(spool.state().oldestEventAt).toBeUndefined();

@@ -38,28 +38,39 @@ interface Header {
 }
 
 const TEMPORARY = ".part";
+const BROKEN = ".broken";
 const LINE_FEED = 0x0a;
 
 /**
  * Opens the spool: where POSTs wait while PostgreSQL does not answer. A file is one line of JSON (what came with the
  * body) followed by the body, byte for byte, and is named by the SHA-256 of the body and its source, so that SendGrid's
- * own retries of a POST do not fill the disk.
+ * own retries of a POST do not fill the disk. A file that cannot be read at the start is set aside as `.broken`.
  *
  * Invariant (promise P1): `spooled` is said only after file, rename and folder are fsynced. Test: spool.test.ts.
  */
-export async function openSpool(folder: string, bytesMax: number): Promise<Spool> {
+export async function openSpool(
+  folder: string,
+  bytesMax: number,
+  onBroken: (name: string) => void = () => undefined,
+): Promise<Spool> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const kept = new Map<string, { bytes: number; oldestEventAt: number }>();
   let totalBytes = 0;
   for (const name of await readdir(folder)) {
     // A file that was being written when the process died was never promised to anybody.
     if (name.endsWith(TEMPORARY)) await unlink(join(folder, name));
-    else await remember(name);
+    else if (!name.endsWith(BROKEN)) await remember(name);
   }
 
   async function remember(name: string): Promise<void> {
     const path = join(folder, name);
-    const { header } = parse(await readFile(path));
+    const header = readHeader(await readFile(path));
+    if (header === undefined) {
+      // A disk that lost what it had promised. It must not keep the service from starting, nor be lost from sight.
+      await rename(path, `${path}${BROKEN}`);
+      onBroken(name);
+      return;
+    }
     const { size } = await stat(path);
     kept.set(name, { bytes: size, oldestEventAt: Date.parse(header.oldestEventAt) });
     totalBytes += size;
@@ -138,6 +149,15 @@ function headerOf(post: SpooledPost, oldestEventAt: Date): Header {
     receivedAt: receivedAt.toISOString(),
     oldestEventAt: oldestEventAt.toISOString(),
   };
+}
+
+/** undefined when the file is not one that `keep` wrote whole. */
+function readHeader(content: Buffer): Header | undefined {
+  try {
+    return parse(content).header;
+  } catch {
+    return undefined;
+  }
 }
 
 function parse(content: Buffer): { header: Header; body: Buffer } {

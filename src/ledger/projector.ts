@@ -4,6 +4,7 @@ import {
   DEADLOCK_RETRY_MS,
   PROJECT_BACKOFF_MS_MAX,
   PROJECT_BYTES_MAX,
+  PROJECT_FAILING_MS_MAX,
   PROJECT_IDLE_MS,
   PROJECT_RECEIPTS_MAX,
 } from "../limits.ts";
@@ -33,6 +34,8 @@ export interface Projector extends Loop {
   /** Files one batch of due receipts. @returns whether there may be more. */
   tick(): Promise<boolean>;
 }
+
+const WAITS = { idleMs: PROJECT_IDLE_MS, failingMsMax: PROJECT_FAILING_MS_MAX };
 
 type BatchOutcome = { claimed: 0 } | { claimed: number; projected: Projected } | { claimed: number; failure: unknown };
 
@@ -105,7 +108,7 @@ export function createProjector(options: ProjectorOptions): Projector {
     return outcome.claimed > 0;
   }
 
-  return { tick, ...createLoop({ name: "projector", log, tick, idleMs: PROJECT_IDLE_MS }) };
+  return { tick, ...createLoop({ name: "projector", log, tick, ...WAITS }) };
 }
 
 /** As many receipts from the front as fit the byte limit, and at least one. The others' locks end with the transaction. */

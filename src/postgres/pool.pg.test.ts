@@ -31,6 +31,11 @@ describe("createPool", () => {
     await expect(valueOf("9007199254740993::bigint")).rejects.toThrow(/beyond 2\^53/);
   });
 
+  it("does not let a process that vanished hold its locks: its transaction ends when it says nothing for ten seconds", async () => {
+    const { rows } = await db.pool.query("SHOW idle_in_transaction_session_timeout");
+    expect(rows).toEqual([{ idle_in_transaction_session_timeout: "10s" }]);
+  });
+
   it("commits with synchronous_commit on, whatever the database says", async () => {
     const pool = createPool({ databaseUrl: db.databaseUrl, log: createLog("silent"), connectionsMax: 1 });
     try {

@@ -1,5 +1,11 @@
 import pg from "pg";
-import { ANSWER_MARGIN_MS, CONNECT_MS_MAX, POOL_CONNECTIONS_MAX, STATEMENT_MS_MAX } from "../limits.ts";
+import {
+  ANSWER_MARGIN_MS,
+  CONNECT_MS_MAX,
+  IDLE_IN_TRANSACTION_MS_MAX,
+  POOL_CONNECTIONS_MAX,
+  STATEMENT_MS_MAX,
+} from "../limits.ts";
 import type { Log } from "../log.ts";
 
 export type Pool = pg.Pool;
@@ -54,6 +60,8 @@ export function createPool(options: PoolOptions): Pool {
     // The server cannot end a statement on a connection whose other end is gone without a word.
     query_timeout: STATEMENT_MS_MAX + ANSWER_MARGIN_MS,
     keepAlive: true,
+    // A process that vanished without a word (half open) leaves its transaction with its locks, and everyone waits for it.
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
     options: "-c synchronous_commit=on -c jit=off -c timezone=UTC",
     types,
   });
