@@ -167,7 +167,8 @@ describe("a signal", () => {
   });
 
   it.runIf(process.platform === "linux")("from a terminal reaches the command once", async () => {
-    const line = `'${process.execPath}' scripts/bootstrap.mjs holdfast wait`;
+    // `script` takes the shell of $SHELL. Without exec a dash stays between, and ends by the Ctrl-C that reaches it too.
+    const line = `exec '${process.execPath}' scripts/bootstrap.mjs holdfast wait`;
     const terminal = startRun(checkout.root, "script", ["--quiet", "--return", "--command", line, "/dev/null"]);
     await terminal.says("waiting for a signal");
     terminal.process.stdin?.write("\u0003");
