@@ -32,6 +32,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     keepAliveTimeout: HTTP_KEEP_ALIVE_MS,
     forceCloseConnections: "idle",
     return503OnClosing: false,
+    // With strictNumbers, "1e400" is coerced to Infinity and then no bound is looked at, as they are for finite numbers.
+    ajv: { customOptions: { strictNumbers: false } },
     // SendGrid follows no redirect, so a slash too many in the configured address must simply work.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MESSAGE_ID_CHARS_MAX * PERCENT_ENCODED_CHARS_MAX },
     // What Fastify refuses before any route is chosen is told in the same form.

@@ -355,6 +355,14 @@ describe("a wrong parameter", () => {
     );
   });
 
+  it.each(["1e400", "-1e400", "1e22", "9".repeat(30), "1.5", "0x10", "NaN", "Infinity", "-1", "0", ""])(
+    "limit=%s is a 400 or taken as the number it is",
+    async (limit) => {
+      const answer = await views.get(`/api/messages?limit=${limit}`);
+      expect([200, 400], answer.body).toContain(answer.statusCode);
+    },
+  );
+
   it("never makes more of a path than a 200 or a 4xx from the table", async () => {
     await fc.assert(
       fc.asyncProperty(
