@@ -90,7 +90,35 @@ CREATE TABLE events (
   CONSTRAINT events_pkey PRIMARY KEY (message, event_id)
 );
 CREATE INDEX events_nameless ON events USING btree (lower(recipient), occurred_at) WHERE nameless;
+CREATE INDEX events_occurred_at ON events USING brin (occurred_at timestamptz_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX events_receipt ON events USING brin (receipt int8_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='on');
+
+CREATE TABLE gaps (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  occurred_at timestamp with time zone,
+  found_at timestamp with time zone NOT NULL DEFAULT now(),
+  closed_at timestamp with time zone,
+  message bigint,
+  source smallint,
+  day date NOT NULL,
+  account text COLLATE "C" NOT NULL,
+  identity text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  rule text COLLATE "C" NOT NULL,
+  confidence text COLLATE "C" NOT NULL,
+  state text COLLATE "C" NOT NULL DEFAULT 'open'::text,
+  message_id text COLLATE "C",
+  event_id text COLLATE "C",
+  recipient text,
+  item jsonb,
+  evidence jsonb NOT NULL DEFAULT '{}'::jsonb,
+  CONSTRAINT gaps_pkey PRIMARY KEY (id),
+  CONSTRAINT gaps_identity_key UNIQUE (identity),
+  CONSTRAINT gaps_confidence_check CHECK (confidence = ANY (ARRAY['suspected'::text, 'confirmed'::text])),
+  CONSTRAINT gaps_state_check CHECK (state = ANY (ARRAY['open'::text, 'ordered'::text, 'repaired'::text, 'arrived'::text, 'closed'::text]))
+);
+CREATE INDEX gaps_day ON gaps USING btree (day, account);
+CREATE INDEX gaps_open ON gaps USING btree (id) WHERE state = ANY (ARRAY['open'::text, 'ordered'::text]);
 
 CREATE TABLE inbox (
   receipt bigint NOT NULL,
@@ -236,6 +264,62 @@ CREATE TABLE receipts (
 
 CREATE TABLE receipts_default PARTITION OF receipts DEFAULT;
 
+CREATE TABLE reconciliation_changes (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  day date NOT NULL,
+  account text COLLATE "C" NOT NULL,
+  run bigint NOT NULL,
+  before jsonb NOT NULL,
+  after jsonb NOT NULL,
+  reasons text[] NOT NULL,
+  changed_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT reconciliation_changes_pkey PRIMARY KEY (id)
+);
+CREATE INDEX reconciliation_changes_day ON reconciliation_changes USING btree (day, account);
+
+CREATE TABLE reconciliation_orders (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  from_day date NOT NULL,
+  to_day date NOT NULL,
+  repair boolean NOT NULL,
+  name text NOT NULL,
+  ordered_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT reconciliation_orders_pkey PRIMARY KEY (id),
+  CONSTRAINT reconciliation_orders_check CHECK (from_day <= to_day)
+);
+
+CREATE TABLE reconciliation_runs (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  from_day date NOT NULL,
+  to_day date NOT NULL,
+  repair boolean NOT NULL,
+  name text NOT NULL,
+  state text COLLATE "C" NOT NULL DEFAULT 'running'::text,
+  started_at timestamp with time zone NOT NULL DEFAULT now(),
+  finished_at timestamp with time zone,
+  calls integer NOT NULL DEFAULT 0,
+  progress jsonb NOT NULL DEFAULT '{}'::jsonb,
+  error text,
+  CONSTRAINT reconciliation_runs_pkey PRIMARY KEY (id),
+  CONSTRAINT reconciliation_runs_state_check CHECK (state = ANY (ARRAY['running'::text, 'finished'::text, 'failed'::text]))
+);
+
+CREATE TABLE reconciliations (
+  day date NOT NULL,
+  account text COLLATE "C" NOT NULL,
+  run bigint NOT NULL,
+  state text COLLATE "C" NOT NULL,
+  final boolean NOT NULL,
+  missing bigint NOT NULL,
+  repaired bigint NOT NULL,
+  open bigint NOT NULL,
+  kinds jsonb NOT NULL,
+  time_zone text NOT NULL,
+  checked_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT reconciliations_pkey PRIMARY KEY (day, account),
+  CONSTRAINT reconciliations_state_check CHECK (state = ANY (ARRAY['equal'::text, 'repaired'::text, 'suspected'::text, 'missing'::text, 'unknown'::text]))
+);
+
 CREATE TABLE refusals (
   hour timestamp with time zone NOT NULL,
   source text COLLATE "C" NOT NULL,
@@ -245,6 +329,32 @@ CREATE TABLE refusals (
   last_at timestamp with time zone NOT NULL,
   CONSTRAINT refusals_pkey PRIMARY KEY (hour, source, code)
 );
+
+CREATE TABLE repair_orders (
+  gap bigint NOT NULL,
+  origin origin NOT NULL,
+  source smallint NOT NULL,
+  item jsonb NOT NULL,
+  ordered_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT repair_orders_pkey PRIMARY KEY (gap),
+  CONSTRAINT repair_orders_origin_check CHECK (origin <> 'webhook'::origin)
+);
+
+CREATE TABLE repairs (
+  gap bigint NOT NULL,
+  message bigint,
+  event_id text COLLATE "C",
+  origin origin NOT NULL,
+  outcome text COLLATE "C" NOT NULL,
+  item jsonb NOT NULL,
+  repaired_at timestamp with time zone NOT NULL DEFAULT now(),
+  replaced_at timestamp with time zone,
+  replaced_by text COLLATE "C",
+  replaced_by_receipt bigint,
+  CONSTRAINT repairs_pkey PRIMARY KEY (gap),
+  CONSTRAINT repairs_outcome_check CHECK (outcome = ANY (ARRAY['filed'::text, 'held'::text, 'unreadable'::text]))
+);
+CREATE INDEX repairs_event ON repairs USING btree (message, event_id);
 
 CREATE TABLE replay_orders (
   quarantine bigint NOT NULL,
