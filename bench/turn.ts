@@ -76,7 +76,7 @@ export async function acknowledgedIn(bench: Bench, cut: Cut, report: LoadReport)
   const sample = await loadSample(bench.sampleFile);
   const bytes = events * 600;
   const numbers = new Set(acknowledged);
-  const last = Math.max(-1, ...acknowledged);
+  const last = acknowledged.reduce((highest, number) => Math.max(highest, number), -1);
   function* bodies(): Generator<Buffer> {
     let number = 0;
     for (const { body } of makePosts(sample, cut)) {

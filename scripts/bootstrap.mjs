@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { endLike, runChild } from "./setup/child.mjs";
 import { installationIsCurrent, install } from "./setup/install.mjs";
 import { withLock } from "./setup/lock.mjs";
-import { findNode } from "./setup/node.mjs";
+import { findNode, NODE_ARGS, NODE_ENV } from "./setup/node.mjs";
 import { buildPage, pageIsCurrent } from "./setup/page.mjs";
 import { Interrupted, ROOT, SetupFailed, say } from "./setup/root.mjs";
 
@@ -47,9 +47,8 @@ if (command === undefined) {
 try {
   const node = await setUp(command, args);
   const script = join(ROOT, command.script);
-  // Node 22 warns at every start that it strips types; Node 24 does not.
-  const nodeArgs = ["--disable-warning=ExperimentalWarning", script, ...(command.first ?? []), ...args];
-  endLike(await runChild(node, nodeArgs, { hidden: false }));
+  const nodeArgs = [...NODE_ARGS, script, ...(command.first ?? []), ...args];
+  endLike(await runChild(node, nodeArgs, { hidden: false, env: { ...process.env, ...NODE_ENV } }));
 } catch (error) {
   if (command.tests === true) console.log("0 passed, 1 failed");
   if (error instanceof Interrupted) {

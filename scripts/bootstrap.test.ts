@@ -59,7 +59,7 @@ describe("a fresh clone", () => {
     const ended = await old.ended;
     expect(ended).toMatchObject({ code: 2, stdout: "" });
     expect(ended.stderr).toMatch(
-      /^holdfast: Node 22\.18 or newer is needed, and this is 20\.20\.2\..*ignore-scripts.*\n$/u,
+      /^holdfast: Node 24\.6 or newer is needed, and this is 20\.20\.2\..*ignore-scripts.*\n$/u,
     );
   });
 });

@@ -33,7 +33,8 @@ CREATE TABLE reconciliation_runs (
 );
 
 -- The latest result of a day and account. Written by reconcile. kinds: one object for each kind of event,
--- {kind, sendgrid, held, repaired, missing, open, surplus, checkedBy, confidence}; sendgrid is null where no total exists.
+-- {kind, sendgrid, held, repaired, missing, open, surplus, counted, checkedBy, confidence}; sendgrid is null where no total
+-- exists; held has the repaired among it; counted are twins that SendGrid's records know as events of their own.
 -- state: equal (nothing missing), repaired (missing, and all of it repaired), suspected (only rules say so),
 -- missing (something missing is not repaired), unknown (SendGrid could not be asked).
 -- final: the day ended more than 72 hours before it was checked, so that SendGrid's figures no longer move.
@@ -47,7 +48,11 @@ CREATE TABLE reconciliations (
   repaired bigint NOT NULL,
   open bigint NOT NULL,
   kinds jsonb NOT NULL,
+  -- Simulated sources were counted too; a purge of simulated data takes this result with it.
+  simulated boolean NOT NULL DEFAULT false,
   time_zone text NOT NULL,
+  -- What this check asked for: lists, listsPlanned (fewer asked: a sample), messages, suppressions.
+  checked jsonb NOT NULL DEFAULT '{}',
   checked_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (day, account)
 );
@@ -66,7 +71,8 @@ CREATE TABLE reconciliation_changes (
 CREATE INDEX reconciliation_changes_day ON reconciliation_changes (day, account);
 
 -- Events that should be in the ledger and are not, each with how it was found. Written by reconcile.
--- identity: what makes it this gap, whatever finds it again. kind: the event's type as in events.type.
+-- identity: what makes it this gap, whatever finds it again. kind: as in reconciliations.kinds: the event's type, but
+-- blocked for a bounce that was a block; of a rule, the likeliest. evidence: run is the one that found it.
 -- rule: logs, messages, csv, suppression, register, or a life-cycle rule. item: the event in the webhook's form, where an
 -- API told it. state: open, ordered (its repair is), repaired (filed from elsewhere), arrived (its webhook came after all),
 -- closed (it was none: the rule no longer says so).
@@ -92,6 +98,7 @@ CREATE TABLE gaps (
 );
 CREATE INDEX gaps_day ON gaps (day, account);
 CREATE INDEX gaps_open ON gaps (id) WHERE state IN ('open', 'ordered');
+CREATE INDEX gaps_message ON gaps (message_id) WHERE state IN ('open', 'ordered');
 
 -- Reconcile inserts; the ledger carries out and deletes. item: the event in the webhook's form.
 CREATE TABLE repair_orders (

@@ -118,6 +118,7 @@ CREATE TABLE gaps (
   CONSTRAINT gaps_state_check CHECK (state = ANY (ARRAY['open'::text, 'ordered'::text, 'repaired'::text, 'arrived'::text, 'closed'::text]))
 );
 CREATE INDEX gaps_day ON gaps USING btree (day, account);
+CREATE INDEX gaps_message ON gaps USING btree (message_id) WHERE state = ANY (ARRAY['open'::text, 'ordered'::text]);
 CREATE INDEX gaps_open ON gaps USING btree (id) WHERE state = ANY (ARRAY['open'::text, 'ordered'::text]);
 
 CREATE TABLE inbox (
@@ -258,11 +259,16 @@ CREATE TABLE receipts (
   signed_at text COLLATE "C",
   signature text COLLATE "C",
   sha256 bytea NOT NULL,
-  body bytea NOT NULL,
-  CONSTRAINT receipts_pkey PRIMARY KEY (id, received_at)
+  body bytea STORAGE EXTERNAL NOT NULL,
+  codec smallint NOT NULL DEFAULT 0,
+  bytes integer,
+  CONSTRAINT receipts_pkey PRIMARY KEY (id, received_at),
+  CONSTRAINT receipts_check CHECK ((codec = 0) = (bytes IS NULL))
 ) PARTITION BY RANGE (received_at);
 
-CREATE TABLE receipts_default PARTITION OF receipts DEFAULT;
+CREATE TABLE receipts_default PARTITION OF receipts DEFAULT (
+  CONSTRAINT receipts_check CHECK ((codec = 0) = (bytes IS NULL))
+);
 
 CREATE TABLE reconciliation_changes (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -314,7 +320,9 @@ CREATE TABLE reconciliations (
   repaired bigint NOT NULL,
   open bigint NOT NULL,
   kinds jsonb NOT NULL,
+  simulated boolean NOT NULL DEFAULT false,
   time_zone text NOT NULL,
+  checked jsonb NOT NULL DEFAULT '{}'::jsonb,
   checked_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT reconciliations_pkey PRIMARY KEY (day, account),
   CONSTRAINT reconciliations_state_check CHECK (state = ANY (ARRAY['equal'::text, 'repaired'::text, 'suspected'::text, 'missing'::text, 'unknown'::text]))

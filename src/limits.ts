@@ -28,6 +28,8 @@ export const APPEND_MS_MAX = 8_000;
 export const APPEND_PROBE_MS = 1_000;
 /** POSTs read from the spool and appended together when PostgreSQL is back. */
 export const SPOOL_DRAIN_POSTS_MAX = 32;
+/** A spooled POST whose key is not known any more is looked at again after this: an admin may add the key. */
+export const SPOOL_UNVERIFIED_MS = 60_000;
 /** How often the spool is looked at. */
 export const SPOOL_IDLE_MS = 1_000;
 /** How often intake looks for keys that an admin added or ended on the page. */
@@ -90,10 +92,15 @@ export const SOCKET_PATH_BYTES_MAX = 103;
 
 // Projector
 
+/**
+ * Transactions under way at once in one projector: while PostgreSQL files one batch, the next is parsed. A second gave 10 %
+ * on two cores, a third as much again for as much memory again.
+ */
+export const PROJECT_LANES = 2;
 /** Receipts claimed in one transaction. */
 export const PROJECT_RECEIPTS_MAX = 256;
-/** Bytes of bodies in one transaction; a single larger receipt (up to BODY_BYTES_MAX) is taken alone. */
-export const PROJECT_BYTES_MAX = 2 * MIB;
+/** Bytes of bodies in one transaction; a single larger receipt (up to BODY_BYTES_MAX) is taken alone. Some 1,800 events. */
+export const PROJECT_BYTES_MAX = 1 * MIB;
 /** A receipt that fails is tried again after 1 s, 2 s, 4 s … up to this. */
 export const PROJECT_BACKOFF_MS_MAX = 10 * 60_000;
 /** A failing projector tries again at least this often: after an outage of seconds, mails should show within seconds. */
@@ -180,6 +187,22 @@ export const API_TEXT_CHARS_MAX = 2_000;
 /** What is kept of an API's error text. */
 export const API_REASON_CHARS_MAX = 200;
 
+// SendGrid's records
+
+/** Rows of a page of a suppression list: SendGrid's own maximum. */
+export const SUPPRESSION_ROWS_MAX = 500;
+/** A URL or a server's answer in a recorded event; SendGrid cuts its own reasons at 1,024. */
+export const RECORD_TEXT_CHARS_MAX = 10_000;
+export const RECORD_KEY_CHARS_MAX = 255;
+/** Keys of a recorded event, and members of a list in it: a real one has about 30 and 10. */
+export const RECORD_ENTRIES_MAX = 300;
+/** No real event nests deeper than 2. */
+export const RECORD_NESTING_MAX = 4;
+/** A row of the CSV export has a few thousand characters; one longer is no such row, and must not fill the memory. */
+export const CSV_ROW_BYTES_MAX = MIB;
+/** Subusers whose numbers are remembered, so that each is looked up once; large accounts have some thousands. */
+export const SUBUSERS_MAX = 10_000;
+
 /** What is kept of the events' course: a bucket's size, for how long it is kept, and for how long a person sees it. */
 export const RATE_STEPS = [
   { seconds: 10, shownSeconds: 15 * 60, keptSeconds: 60 * 60 },
@@ -222,6 +245,18 @@ export const EXPORT_ROWS_MAX = 100_000;
 export const EXPORT_PAGE_ROWS = 1_000;
 /** Exports under way at once, so that they leave the reads to people. */
 export const EXPORTS_CONCURRENT_MAX = 2;
+/** Days in one file of figures or one certificate: a year, leap years too. */
+export const COMPLETENESS_DAYS_MAX = 366;
+/** Accounts shown beside each other: a calendar of a year with all of them is 4 MB. Others are asked for by name. */
+export const COMPLETENESS_ACCOUNTS_MAX = 100;
+/** Results (of a day and account) in one file of figures: ten years of one account, or 27 accounts for half a year. */
+export const COMPLETENESS_RESULTS_MAX = 5_000;
+/** Results in one certificate: 30 pages, which are drawn in a third of a second. */
+export const CERTIFICATE_RESULTS_MAX = 1_000;
+/** A day is checked four times until it is final; one with more changes than this was checked by hand. */
+export const RECONCILIATION_CHANGES_MAX = 50;
+/** Orders waiting at once; each takes minutes of SendGrid's budget. */
+export const RECONCILIATION_ORDERS_MAX = 20;
 /** How long SendGrid goes on sending an event that is refused, counted from the event. */
 export const SENDGRID_PATIENCE_SECONDS = 24 * 3_600;
 /** The same person looking at the same thing again within this time is one row of the access log. */
@@ -287,6 +322,66 @@ export const AUDIT_STATEMENT_MS_MAX = 10 * 60_000;
 /** How often a verification writes down how far it is: what a kill -9 costs. */
 export const AUDIT_STATE_MS = 2_000;
 
+// Reconciliation
+
+/** An event younger than this is on its way: SendGrid posts every 30 s, and shows a message in its API after about a minute. */
+export const RECONCILE_SETTLE_SECONDS = 120;
+/** After so long SendGrid's figures of a day no longer move: its own patience of 24 h, a late day, and one in reserve. */
+export const RECONCILE_FINAL_SECONDS = 72 * 3_600;
+/** Days looked at by the nightly check, and by the command unless it is told: those that can still change, and today. */
+export const RECONCILE_DAYS = 4;
+/** SendGrid's messages reach back a month at most. */
+export const RECONCILE_RANGE_DAYS_MAX = 92;
+/** Calls for messages and lists that one day of one account may cost: at 6 a minute, a night of more than five hours. */
+export const RECONCILE_DAY_CALLS_MAX = 2_000;
+/** Of those, calls for messages that nothing points at, in the order of likelihood: 50 minutes. */
+export const RECONCILE_GUESS_CALLS_MAX = 300;
+/** Calls that one look for the kinds without a total may cost: few messages have one. */
+export const RECONCILE_GROUP_CALLS_MAX = 10;
+/** Messages that a list must not hold more than when it is planned: a tenth is left for those the ledger does not know. */
+export const RECONCILE_WINDOW_MESSAGES_MAX = 900;
+/** Messages made that long before a day may still have events in it: a delivery is tried for 72 h. */
+export const RECONCILE_EARLIER_DAYS = 3;
+/** Suspects, candidates and gaps read at once. */
+export const RECONCILE_PAGE_ROWS = 500;
+/** Events of one message held against its record; a record has 100, or those of a scanner. */
+export const RECONCILE_MESSAGE_EVENTS_MAX = 10_000;
+/** Messages already asked that an unfinished run remembers: more are asked again. */
+export const RECONCILE_ASKED_KEPT_MAX = 2_000;
+/** Pages of one suppression list and day: 10,000 addresses. */
+export const RECONCILE_SUPPRESSION_PAGES_MAX = 20;
+/** How far an entry of a suppression list may lie from its event. */
+export const RECONCILE_SUPPRESSION_SECONDS = 24 * 3_600;
+/** Totals and suppression lists have no published limit; SendGrid's other v3 endpoints allow 600 a minute. */
+export const RECORDS_CALLS_PER_MINUTE = 60;
+/** Calls without a usable answer before a question is given up; the API is left alone for longer and longer between them. */
+export const RECONCILE_TRIES_MAX = 3;
+/** Answers 429 to one question before it is given up: each is waited out. */
+export const RECONCILE_LIMITED_MAX = 60;
+/** An unfinished run is gone on with for so long; later, its days have changed. */
+export const RECONCILE_RESUME_SECONDS = 24 * 3_600;
+/** How long a check waits for receipts that wait to be projected: what lies there is not missing. */
+export const RECONCILE_INBOX_SECONDS_MAX = 300;
+/** How long the service waits for its projector to carry out repairs; later ones are seen by the next check. */
+export const RECONCILE_REPAIRS_SECONDS_MAX = 120;
+/** How often a waiting check looks again. */
+export const RECONCILE_POLL_MS = 1_000;
+/** How often the schedule looks for orders and whether it is night. */
+export const RECONCILE_IDLE_MS = 5_000;
+/** The local hour of the nightly check: the day that just ended is over everywhere in the account. */
+export const RECONCILE_NIGHT_HOUR = 3;
+/** One statement over a day's events. */
+export const RECONCILE_STATEMENT_MS_MAX = 10 * 60_000;
+/** Rows of a CSV export looked up together. */
+export const RECONCILE_CSV_ROWS = 500;
+
+// Repairs
+
+/** Orders carried out in one transaction: as many messages may be locked, for the time of some ten statements. */
+export const REPAIR_ORDERS_MAX = 500;
+/** How often orders are looked for: reconciliation takes minutes, so nobody waits for the second. */
+export const REPAIR_IDLE_MS = 1_000;
+
 // Purge of simulated data
 
 /** Receipt or message numbers looked at in one transaction, whose time a statement's limit must allow. */
@@ -314,6 +409,19 @@ export const ALERT_DELIVERY_TRIES_MAX = 10;
 export const ALERT_INBOX_AGE_SECONDS = 60;
 /** SendGrid retries within minutes at first: when nothing was refused for this long, the cause is gone. */
 export const ALERT_REFUSED_SECONDS = 15 * 60;
+/** What a usual week has in the hours of a silence before it is one. By chance alone (Poisson) 20 expected POSTs are none once in e^20, 5e8, times. */
+export const SILENCE_RECEIPTS_MIN = 20;
+/** The weeks before that a silence is compared with, and how many of them must have been busy: one holiday or outage among them does not hide it. */
+export const SILENCE_WEEKS = 4;
+export const SILENCE_BUSY_WEEKS_MIN = 3;
+/** A source without events for so long was given up: the alert ends by itself. */
+export const SILENCE_GIVEN_UP_DAYS = 35;
+/** A gap younger than this may be about to close by itself: events come late, and an order takes its time. */
+export const ALERT_GAP_SECONDS = 3_600;
+/** What was repaired is shown for this long: it tells that something on the way loses events. */
+export const ALERT_REPAIRED_DAYS = 7;
+/** A run each night, overdue for two days. */
+export const ALERT_RECONCILIATION_DAYS = 3;
 
 // Simulator
 
@@ -348,3 +456,10 @@ export const PAGE_SIMULATION_LOCK_MS_MAX = 900;
 
 /** All of a clean stop. Orchestrators kill after 10 s by default. */
 export const STOP_MS_MAX = 9_000;
+/** A start that finds PostgreSQL away asks for it again after this, and says so in the log no more often than that. */
+export const AWAY_RETRY_MS = 1_000;
+export const AWAY_LOG_MS = 60_000;
+/** What is still in PostgreSQL's hands when a stop has lasted this long is cut off: it would not end in time, or never. */
+export const STOP_ORDERLY_MS_MAX = 4_000;
+/** A connection is closed in two messages; one that is not closed by then has nobody at its other end. */
+export const SOCKETS_CLOSE_MS_MAX = 500;

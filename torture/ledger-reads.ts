@@ -9,6 +9,7 @@ import {
   type MessageState,
 } from "../src/ledger/merge.ts";
 import { parseReceipt } from "../src/ledger/parse.ts";
+import { unpackBody, type PackedBody } from "../src/receipt-body.ts";
 import { ledgerKey } from "./posts.ts";
 import type { World } from "./world.ts";
 
@@ -161,15 +162,15 @@ export async function readReceipts(world: World): Promise<ReceiptContents> {
   };
   const words = new Map<string, Pick<MessageState, "args" | "categories">>();
   for (let after = 0; ;) {
-    const rows = await world.ask<{ id: number; sha256: Buffer; body: Buffer }>(
-      `SELECT id, sha256, body FROM receipts WHERE id > $1 ORDER BY id LIMIT ${RECEIPTS_AT_ONCE}`,
+    const rows = await world.ask<{ id: number; sha256: Buffer } & PackedBody>(
+      `SELECT id, sha256, codec, bytes, body FROM receipts WHERE id > $1 ORDER BY id LIMIT ${RECEIPTS_AT_ONCE}`,
       [after],
     );
-    for (const { id, sha256, body } of rows) {
+    for (const { id, sha256, ...packed } of rows) {
       after = id;
       contents.receipts += 1;
       contents.sha256.set(String(id), sha256.toString("hex"));
-      const parsed = parseReceipt(body);
+      const parsed = parseReceipt(unpackBody(packed));
       contents.items += parsed.accepted;
       for (const event of parsed.events) {
         if (event.messageId === null) continue;

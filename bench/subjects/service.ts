@@ -48,7 +48,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     SENDGRID_WEBHOOK_PUBLIC_KEY: publicKey,
     PORT: "0",
   };
-  const child = spawn(process.execPath, [...nodeArgs, join(root, "src/main.ts")], {
+  // The benchmark itself is started with what the service is started with.
+  const child = spawn(process.execPath, [...process.execArgv, ...nodeArgs, join(root, "src/main.ts")], {
     env: { ...environmentOf(own), ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -3,8 +3,20 @@ import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, SetupFailed } from "./root.mjs";
 
-/** The first that strips types without a flag. */
-const NODE_MIN = [22, 18];
+/** The first whose zstd takes a dictionary: receipts are packed with one (src/receipt-body.ts). */
+const NODE_MIN = [24, 6];
+
+/**
+ * What the service's Node is started with. Node 22 warns at every start that it strips types. New objects get 4 MiB of room
+ * instead of 16: under saturation that keeps the process at 310 MB where it was 480, for 6 % of the events a second.
+ */
+export const NODE_ARGS = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=4"];
+
+/**
+ * What Node makes of the sources is kept, with the types stripped: without the stripper in memory the service is 25 MB
+ * smaller, and there in half the time. `npm ci` removes it with the rest.
+ */
+export const NODE_ENV = { NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/compiled") };
 
 /**
  * The Node to run Holdfast with: the checkout's own, else the one that runs this.

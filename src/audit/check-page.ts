@@ -96,7 +96,7 @@ export function differencesOfMessages(
 }
 
 /** Equal as jsonb counts it: the order of keys does not matter. As deep as the first, which came through the parser. */
-function isSameJson(stored: Json | undefined, parsed: Json | undefined): boolean {
+export function isSameJson(stored: Json | undefined, parsed: Json | undefined): boolean {
   if (stored === parsed) return true;
   if (typeof stored !== "object" || typeof parsed !== "object") return false;
   if (stored === null || parsed === null || Array.isArray(stored) !== Array.isArray(parsed)) return false;

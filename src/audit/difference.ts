@@ -13,6 +13,8 @@ export const DIFFERENCE_KINDS = {
   event_missing: "the item is in no event",
   event_changed: "the event is not what its item says",
   event_surplus: "no item of its receipt accounts for this event",
+  repair_missing: "the event that a repair filed is not there, and nothing took its place",
+  repair_surplus: "an event that no webhook brought, and that no repair accounts for",
   quarantine_missing: "the item cannot be read, and is not in quarantine",
   quarantine_changed: "the quarantined item is not what its receipt holds",
   quarantine_surplus: "no item of its receipt accounts for this row of quarantine",
@@ -33,6 +35,8 @@ export interface Difference {
   /** Numbers of rows. */
   message?: number | undefined;
   quarantine?: number | undefined;
+  /** The gap that was repaired. */
+  repair?: number | undefined;
   /** Columns that differ. */
   fields?: readonly string[] | undefined;
   /** Of a tally: its hour (ISO 8601), its source's name, and the figures of the columns that differ. */

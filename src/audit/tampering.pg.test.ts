@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { ledgerWorld, type LedgerWorld } from "../../test/ledger-world.ts";
 import { AUDIT_DIFFERENCES_MAX } from "../limits.ts";
+import { packBody, unpackBody, type PackedBody } from "../receipt-body.ts";
 import type { Difference } from "./difference.ts";
 
 let db: TestDatabase;
@@ -38,23 +39,33 @@ describe("tampering is found and named", () => {
 
   test("a changed byte of a body", async () => {
     const [first] = receipts;
-    const body = await world.value<Buffer>(`SELECT body FROM receipts WHERE id = ${first}`);
-    const changed = Buffer.from(body.toString().replace("250 OK", "250 KO"));
+    const [row] = await world.rows<PackedBody>("SELECT codec, bytes, body FROM receipts WHERE id = $1", [first]);
+    if (row === undefined) throw new Error("the receipt is not there");
+    const bytes = Buffer.from(unpackBody(row).toString().replace("250 OK", "250 KO"));
+    const changed = packBody(bytes);
     await expectFound(
-      "UPDATE receipts SET body = $2 WHERE id = $1",
+      "UPDATE receipts SET body = $2, codec = $3, bytes = $4 WHERE id = $1",
       [
         { kind: "body_changed", receipt: first },
         { kind: "signature_wrong", receipt: first },
         { kind: "event_changed", receipt: first, ordinal: 0, message: await messageOf("m1"), fields: ["detail"] },
       ],
-      [first, changed],
+      [first, changed.body, changed.codec, changed.bytes],
     );
     // With the hash put right, the signature still tells.
     await db.pool.query("UPDATE receipts SET sha256 = $2 WHERE id = $1", [
       first,
-      createHash("sha256").update(changed).digest(),
+      createHash("sha256").update(bytes).digest(),
     ]);
     expect((await world.verify()).kinds).toEqual(["event_changed", "signature_wrong"]);
+  });
+
+  test("a body that can no longer be unpacked", async () => {
+    const [first] = receipts;
+    await db.pool.query("UPDATE receipts SET body = substr(body, 1, length(body) - 9) WHERE id = $1 AND codec > 0", [
+      first,
+    ]);
+    expect((await world.verify()).kinds).toContain("body_changed");
   });
 
   test("a changed SHA-256", async () => {

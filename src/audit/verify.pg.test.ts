@@ -5,6 +5,7 @@ import { receiptWriter } from "../../test/receipts.ts";
 import { readReceiptPage } from "../ledger/receipt-page.ts";
 import { replayReceipts } from "../ledger/replay-receipts.ts";
 import { AUDIT_PAGE_BYTES_MAX, AUDIT_PAGE_RECEIPTS_MAX } from "../limits.ts";
+import { unpackBody, type PackedBody } from "../receipt-body.ts";
 import { simulatePosts } from "../simulator/posts.ts";
 
 let db: TestDatabase;
@@ -135,8 +136,8 @@ describe("a ledger that nobody touched", () => {
 
 /** The bytes of an item, from the body's own text. */
 async function bytesOf(receipt: number | undefined, ordinal: number): Promise<Buffer> {
-  const [row] = await world.rows<{ body: Buffer }>("SELECT body FROM receipts WHERE id = $1", [receipt]);
-  const items = JSON.parse(row?.body.toString() ?? "[]") as unknown[];
+  const [row] = await world.rows<PackedBody>("SELECT codec, bytes, body FROM receipts WHERE id = $1", [receipt]);
+  const items = JSON.parse(row === undefined ? "[]" : unpackBody(row).toString()) as unknown[];
   return Buffer.from(JSON.stringify(items[ordinal]));
 }
 

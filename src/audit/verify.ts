@@ -9,6 +9,7 @@ import { AUDIT_DIFFERENCES_MAX, AUDIT_MESSAGES_MAX, AUDIT_STATE_MS, AUDIT_STATEM
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { differencesOfMessages, differencesOfPage } from "./check-page.ts";
 import { readAuditSources, type AuditSource } from "./check-receipt.ts";
+import { checkRepairs, findSurplusRepaired } from "./check-repairs.ts";
 import { addDifference } from "./difference.ts";
 import type { VerifyState } from "./state.ts";
 
@@ -114,7 +115,10 @@ async function verifyPage(run: Run): Promise<void> {
     for (const difference of differencesOfMessages(faults, lacking)) addDifference(differences, difference);
     state.afterReceipt = page.upTo;
     const isEnd = page.receipts.length === 0;
-    if (isEnd && isWhole(range)) await findWithoutReceipt(tx, state);
+    if (isEnd && isWhole(range)) {
+      await findWithoutReceipt(tx, state);
+      for (const difference of await findSurplusRepaired(tx)) addDifference(differences, difference);
+    }
     return isEnd;
   });
   if (isLast) state.phase = isWhole(range) ? "messages" : "tallies";
@@ -163,6 +167,7 @@ async function verifyOtherMessages(run: Run): Promise<void> {
       [state.afterMessage, state.last?.message],
     );
     const upTo = rows[0]?.id ?? undefined;
+    for await (const difference of checkRepairs(tx, state.afterMessage, upTo)) addDifference(differences, difference);
     if (upTo === undefined) {
       state.phase = "tallies";
       return;

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { enrichmentWorld, mails, type EnrichmentWorld } from "../../test/enrichment-world.ts";
 import { API_FORBIDDEN_SECONDS, ENRICH_LEASE_SECONDS } from "../limits.ts";
 import type { Pool } from "../postgres/pool.ts";
-import { API_FAULTS } from "../simulator/api-double.ts";
+import { API_FAULTS } from "../simulator/api-context.ts";
 
 const HOUR = 3_600;
 /** For calls that are never answered. */

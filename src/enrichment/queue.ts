@@ -29,8 +29,12 @@ const LISTED_AT: Readonly<Record<ProviderApi, string>> = {
   messages: "coalesce(m.last_event_at, c.next_attempt_at)",
 };
 
-/** The messages that have been due longest, at a bounded cost whatever waits. Parameters: now, lowest and highest attempts. */
-const CANDIDATES = `candidates AS (
+/**
+ * The messages that have been due longest, at a bounded cost whatever waits. Materialized: a planner without statistics
+ * takes them for a handful, and must not look for them once for every row of another table. Test: queue.pg.test.ts.
+ * Parameters: now, lowest and highest attempts.
+ */
+const CANDIDATES = `candidates AS MATERIALIZED (
     SELECT message, next_attempt_at FROM enrichments
     WHERE state = 'pending' AND next_attempt_at <= coalesce($1::timestamptz, now()) AND attempts BETWEEN $2 AND $3
     ORDER BY next_attempt_at LIMIT ${ENRICH_CANDIDATES_MAX}

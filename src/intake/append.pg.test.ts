@@ -1,8 +1,15 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
-import { APPEND_GROUP_ROWS_MAX, APPEND_QUEUE_BYTES_MAX, RECEIPT_ID_BLOCK } from "../limits.ts";
+import {
+  APPEND_GROUP_BYTES_MAX,
+  APPEND_GROUP_ROWS_MAX,
+  APPEND_GROUPS_CONCURRENT_MAX,
+  APPEND_QUEUE_BYTES_MAX,
+  RECEIPT_ID_BLOCK,
+} from "../limits.ts";
 import { createLog } from "../log.ts";
+import { unpackBody, type PackedBody } from "../receipt-body.ts";
 import { createAppender, type Appended, type Posted } from "./append.ts";
 import { ensurePartitions } from "./partitions.ts";
 
@@ -60,11 +67,11 @@ describe("appending", () => {
     expect(new Set(ids).size).toBe(count);
     expect(Math.max(...groups)).toBe(APPEND_GROUP_ROWS_MAX);
     expect(groups.reduce((sum, rows) => sum + rows, 0)).toBe(count);
-    const { rows } = await db.pool.query<{ id: number; body: Buffer }>(
-      "SELECT id, body FROM receipts WHERE id = ANY ($1)",
+    const { rows } = await db.pool.query<{ id: number } & PackedBody>(
+      "SELECT id, codec, bytes, body FROM receipts WHERE id = ANY ($1)",
       [ids],
     );
-    expect(new Map(rows.map(({ id, body }) => [id, body.toString()]))).toEqual(
+    expect(new Map(rows.map(({ id, ...packed }) => [id, unpackBody(packed).toString()]))).toEqual(
       new Map(ids.map((id, n) => [id, `[${n}]`])),
     );
   });
@@ -103,6 +110,23 @@ describe("appending", () => {
     await appender.drained();
     expect((await Promise.all(appending)).filter(({ outcome }) => outcome === "committed")).toHaveLength(16);
     expect(await appender.append(posted(large))).toMatchObject({ outcome: "committed" });
+  });
+
+  test("puts bodies into one group up to its limit of bytes, while no more groups than allowed are under way", async () => {
+    const half = APPEND_GROUP_BYTES_MAX / 2;
+    const groupsOf = async (...sizes: number[]): Promise<number[]> => {
+      const groups: number[] = [];
+      const onCommitted = (receipts: number): number => groups.push(receipts);
+      const appender = createAppender({ pool: db.pool, log: createLog("silent"), onCommitted });
+      // The first ones go at once, each alone; what comes after waits for one of them.
+      const first = Array.from({ length: APPEND_GROUPS_CONCURRENT_MAX }, () => 2);
+      const all = await Promise.all([...first, ...sizes].map((bytes) => appender.append(posted(Buffer.alloc(bytes)))));
+      expect(all.filter(({ outcome }) => outcome !== "committed")).toEqual([]);
+      return groups.slice(first.length);
+    };
+    expect(await groupsOf(half, half)).toEqual([2]);
+    expect(await groupsOf(half, half + 1)).toEqual([1, 1]);
+    expect(await groupsOf(APPEND_GROUP_BYTES_MAX + 1)).toEqual([1]);
   });
 
   test("says unavailable when its connection is cut, and goes on with the next", async () => {

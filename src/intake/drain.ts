@@ -1,15 +1,18 @@
-import { SPOOL_DRAIN_POSTS_MAX, SPOOL_IDLE_MS } from "../limits.ts";
+import { SPOOL_DRAIN_POSTS_MAX, SPOOL_IDLE_MS, SPOOL_UNVERIFIED_MS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
+import { verifySignature } from "../sendgrid/signature.ts";
 import type { Appender } from "./append.ts";
-import type { Source } from "./sources.ts";
-import type { Spool } from "./spool.ts";
+import { UNNUMBERED_KEY, type Source } from "./sources.ts";
+import type { Spool, SpooledPost } from "./spool.ts";
 
 export interface DrainOptions {
   spool: Spool;
   appender: Appender;
   sources: ReadonlyMap<string, Source>;
   log: Log;
+  /** A clock in milliseconds; tests pass their own. */
+  now?: () => number;
 }
 
 export interface SpoolDrain extends Loop {
@@ -22,19 +25,32 @@ export interface SpoolDrain extends Loop {
  * its commit; a crash between the two makes a second receipt of the same bytes, whose events are duplicates.
  */
 export function createSpoolDrain(options: DrainOptions): SpoolDrain {
-  const { spool, appender, sources, log } = options;
+  const { spool, appender, sources, log, now = () => performance.now() } = options;
 
-  /** @returns whether the database now holds the POST. */
+  /** When to look again at those whose key is unknown, so that they do not hold up the others. */
+  const unverified = new Map<string, number>();
+
+  /** @returns whether the spool may go on with the next: the database now holds this one, or it is left aside. */
   async function append({ name, source }: { name: string; source: Source }): Promise<boolean> {
-    const { outcome } = await appender.append({ ...(await spool.read(name)), source: source.id });
+    const post = await spool.read(name);
+    const key = numberedKey(post, source);
+    if (key === undefined) {
+      if (!unverified.has(name))
+        log.error({ file: name }, "the key of a spooled POST is unknown: it stays in the spool");
+      unverified.set(name, now() + SPOOL_UNVERIFIED_MS);
+      return true;
+    }
+    const { outcome } = await appender.append({ ...post, key, source: source.id });
     if (outcome !== "committed") return false;
     await spool.drop(name);
+    unverified.delete(name);
     return true;
   }
 
-  /** What belongs to a source that is no longer configured stays, until the source is back. */
+  /** What belongs to a source that is no longer configured stays, until the source is back. So does what no known key verifies. */
   async function appendable(): Promise<{ name: string; source: Source }[]> {
     return (await spool.names()).flatMap((name) => {
+      if (now() < (unverified.get(name) ?? 0)) return [];
       const source = sources.get(name.slice(name.indexOf(".") + 1));
       return source === undefined ? [] : [{ name, source }];
     });
@@ -51,4 +67,13 @@ export function createSpoolDrain(options: DrainOptions): SpoolDrain {
   }
 
   return { tick, ...createLoop({ name: "spool", log, tick, idleMs: SPOOL_IDLE_MS }) };
+}
+
+/**
+ * The number of the key that verified the POST, null for an unsigned one. What was spooled before the database had given
+ * any numbers is verified again. @returns undefined when no key of the source does.
+ */
+function numberedKey({ key, signedAt, signature, body }: SpooledPost, source: Source): number | null | undefined {
+  if (key !== UNNUMBERED_KEY || signedAt === null || signature === null) return key;
+  return source.keys.find((candidate) => verifySignature(candidate.key, signedAt, body, signature))?.id;
 }

@@ -8,12 +8,13 @@ import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { createHttpServer } from "../http.ts";
-import { BODY_BYTES_MAX } from "../limits.ts";
+import { BODY_BYTES_MAX, TIMESTAMP_HEADER_CHARS_MAX } from "../limits.ts";
 import { createLog } from "../log.ts";
+import { unpackBody, type PackedBody } from "../receipt-body.ts";
 import { publicKeyText, signBody, SIGNATURE_HEADER, TIMESTAMP_HEADER } from "../sendgrid/signature.ts";
 import { createAppender } from "./append.ts";
 import { registerIntake } from "./route.ts";
-import { configuredSources, registerSources } from "./sources.ts";
+import { configuredSources, registerSources, UNNUMBERED_KEY, unnumberedSources } from "./sources.ts";
 import { openSpool, type Spool } from "./spool.ts";
 
 const log = createLog("silent");
@@ -104,20 +105,19 @@ describe("a signed POST", () => {
     const { status, answer } = await post();
     expect(status).toBe(200);
     const { receipt } = answer as { receipt: string };
-    const { rows } = await db.pool.query(
-      `SELECT r.body, r.signature IS NOT NULL AS signed, r.signed_at, s.name, k.public_key
+    const { rows } = await db.pool.query<PackedBody & Record<string, unknown>>(
+      `SELECT r.codec, r.bytes, r.body, r.signature IS NOT NULL AS signed, r.signed_at, s.name, k.public_key
        FROM receipts AS r JOIN sources AS s ON s.id = r.source JOIN source_keys AS k ON k.id = r.key WHERE r.id = $1`,
       [receipt],
     );
-    expect(rows).toEqual([
-      {
-        body,
-        signed: true,
-        signed_at: TIMESTAMP,
-        name: "default",
-        public_key: keys.publicKey.export({ format: "der", type: "spki" }),
-      },
-    ]);
+    const [row] = rows;
+    expect(row).toMatchObject({
+      signed: true,
+      signed_at: TIMESTAMP,
+      name: "default",
+      public_key: keys.publicKey.export({ format: "der", type: "spki" }),
+    });
+    expect(row === undefined ? undefined : unpackBody(row)).toEqual(body);
   });
 
   test.each(["text/plain", "application/x-www-form-urlencoded", "application/json", "multipart/form-data", "nonsense"])(
@@ -170,6 +170,16 @@ describe("a POST is refused with 401 and nothing stored when its signature", () 
   });
 
   test("is of a foreign key", async () => expectRefused({ key: foreignKeys.privateKey }, 401, "signature_invalid"));
+
+  test("is over a timestamp of the longest kind, and not of a longer one", async () => {
+    const signedAt = (chars: number): Post => {
+      const timestamp = "1".repeat(chars);
+      const signature = signBody(keys.privateKey, timestamp, body);
+      return { headers: { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: signature } };
+    };
+    expect((await post(signedAt(TIMESTAMP_HEADER_CHARS_MAX))).status).toBe(200);
+    await expectRefused(signedAt(TIMESTAMP_HEADER_CHARS_MAX + 1), 401, "signature_invalid");
+  });
 
   test("is over other bytes: a lost CRLF, a changed character, another timestamp (cases 1 to 3)", async () => {
     const signature = signBody(keys.privateKey, TIMESTAMP, body);
@@ -288,6 +298,35 @@ describe("a POST", () => {
       ["default", "signature_invalid"],
       ["", "source_unknown"],
     ]);
+  });
+
+  test("that cannot be judged before the database is there hears 503 and nothing else, and is not spooled", async () => {
+    const server = createHttpServer({ log });
+    const before = spool.state().posts;
+    await registerIntake(server, {
+      appender: { append: async () => ({ outcome: "unavailable" }), drained: async () => undefined },
+      spool,
+      sources: unnumberedSources(
+        configuredSources({
+          SENDGRID_WEBHOOK_PUBLIC_KEY: publicKeyText(keys.publicKey),
+          HOLDFAST_SOURCES: undefined,
+          HOLDFAST_ALLOW_UNSIGNED: false,
+        }),
+      ),
+      knowsAllKeys: false,
+      log,
+      onRefused: () => undefined,
+      isDiskLow: () => false,
+    });
+    await expectRefused({ server, key: foreignKeys.privateKey }, 503, "unavailable");
+    await expectRefused({ server, url: "/webhooks/sendgrid/of-the-page" }, 503, "unavailable");
+    await expectRefused({ server, headers: { [SIGNATURE_HEADER]: "" } }, 503, "unavailable");
+    expect(spool.state().posts).toBe(before);
+    const payload = Buffer.from('[{"event":"open","before":"numbers"}]');
+    await expectRefused({ server, payload }, 503, "unavailable");
+    const kept = await Promise.all((await spool.names()).map((name) => spool.read(name)));
+    expect(kept.find((one) => one.body.equals(payload))).toMatchObject({ key: UNNUMBERED_KEY, sourceName: "default" });
+    await server.close();
   });
 
   test("that nobody signed never reaches the spool", async () => {

@@ -25,6 +25,8 @@ export interface IntakeOptions {
   isDiskLow: () => boolean;
   log: Log;
   sources: ReadonlyMap<string, Source>;
+  /** False: a POST that these sources and keys do not explain may be right all the same, and hears 503 instead of 4xx. */
+  knowsAllKeys?: boolean;
   /** Told of the key that verified a POST. */
   onVerified?: (key: number) => void;
 }
@@ -43,7 +45,7 @@ export async function registerIntake(app: FastifyInstance, options: IntakeOption
     const arrivals = createArrivals(ARRIVING_BYTES_MAX);
     const receive = receiver(options);
     const check = async (request: WebhookRequest, reply: FastifyReply): Promise<void> => {
-      checkBeforeBody(request, options.sources);
+      judged(options, () => checkBeforeBody(request, options.sources));
       if (options.isDiskLow()) throw new ClientError("disk_low");
       admit(arrivals, request, reply);
       // The bytes are kept whatever they are called; a header that is no media type would be refused by Fastify.
@@ -80,6 +82,16 @@ function admit(arrivals: Arrivals, request: FastifyRequest, reply: FastifyReply)
   reply.raw.once("finish", leave).once("close", leave);
 }
 
+/** Gives a judgement about source and signature, as far as it can be given. */
+function judged<T>({ knowsAllKeys = true }: IntakeOptions, judge: () => T): T {
+  try {
+    return judge();
+  } catch (error) {
+    if (knowsAllKeys || !(error instanceof ClientError)) throw error;
+    throw new ClientError("unavailable");
+  }
+}
+
 /** Refuses what can be refused without reading the body. */
 function checkBeforeBody(request: WebhookRequest, sources: ReadonlyMap<string, Source>): void {
   const source = sourceOf(request, sources);
@@ -98,7 +110,7 @@ function receiver(options: IntakeOptions): (request: WebhookRequest, reply: Fast
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const signature = header(request, SIGNATURE_HEADER);
     const signedAt = header(request, TIMESTAMP_HEADER);
-    const key = verifyingKey(source, body, signature, signedAt);
+    const key = judged(options, () => verifyingKey(source, body, signature, signedAt));
     if (key !== null) onVerified?.(key);
 
     const posted = { source: source.id, key, signedAt, signature, body, receivedAt };

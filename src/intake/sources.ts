@@ -28,6 +28,19 @@ export interface Source {
   unsignedAllowed: boolean;
 }
 
+/** What a key is called before the database has given it a number. A POST spooled with it is verified again (drain.ts). */
+export const UNNUMBERED_KEY = 0;
+
+/** The configured sources as intake uses them while there is no database to register them. */
+export function unnumberedSources(configured: readonly ConfiguredSource[]): Map<string, Source> {
+  return new Map(
+    configured.map(({ name, keys, unsignedAllowed }) => {
+      const unnumbered = keys.map(({ key }) => ({ id: UNNUMBERED_KEY, key, validUntil: null }));
+      return [name, { id: 0, name, keys: unnumbered, unsignedAllowed }];
+    }),
+  );
+}
+
 export interface SourceSettings {
   SENDGRID_WEBHOOK_PUBLIC_KEY: string | undefined;
   HOLDFAST_SOURCES: ReadonlyMap<string, string> | undefined;

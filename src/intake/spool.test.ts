@@ -1,10 +1,14 @@
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { SPOOL_DRAIN_POSTS_MAX, SPOOL_UNVERIFIED_MS } from "../limits.ts";
 import { createLog } from "../log.ts";
+import { signBody } from "../sendgrid/signature.ts";
 import type { Appended, Posted } from "./append.ts";
 import { createSpoolDrain } from "./drain.ts";
+import { UNNUMBERED_KEY } from "./sources.ts";
 import { openSpool, type SpooledPost } from "./spool.ts";
 
 const MIB = 1024 * 1024;
@@ -114,6 +118,23 @@ describe("draining the spool", () => {
     expect(appended[0]).toMatchObject({ source: 42, key: 3, signature: "sig", signedAt: "1764511327" });
   });
 
+  test("takes as many at once as its limit, and says whether there are more", async () => {
+    const spool = await openSpool(folder, MIB);
+    for (let n = 0; n <= SPOOL_DRAIN_POSTS_MAX; n += 1) await spool.keep(post(`[${n}]`));
+    const commit = (): Appended => ({ outcome: "committed", receipt: 1 });
+    expect(await drain(commit)).toEqual({ more: true, left: 1 });
+    expect(await drain(commit)).toEqual({ more: false, left: 0 });
+  });
+
+  test("is full exactly when one byte more would not fit", async () => {
+    const whole = await openSpool(folder, MIB);
+    await whole.keep(post("a".repeat(500)));
+    const { bytes } = whole.state();
+    for (const name of await whole.names()) await whole.drop(name);
+    expect(await (await openSpool(folder, bytes - 1)).keep(post("a".repeat(500)))).toEqual({ outcome: "full" });
+    expect(await (await openSpool(folder, bytes)).keep(post("a".repeat(500)))).toEqual({ outcome: "spooled" });
+  });
+
   test("tries one POST while PostgreSQL is away, and leaves all files where they are", async () => {
     const spool = await openSpool(folder, MIB);
     for (let n = 0; n < 5; n += 1) await spool.keep(post(`[${n}]`));
@@ -123,6 +144,55 @@ describe("draining the spool", () => {
       return { outcome: "unavailable" };
     });
     expect([tries, more, left]).toEqual([1, false, 5]);
+  });
+
+  test("gives what was spooled before keys had numbers the number of the key that made its signature", async () => {
+    const keys = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+    const others = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+    const spool = await openSpool(folder, MIB);
+    const sign = (key: KeyObject, body: string): SpooledPost => {
+      const made = { ...post(body), key: UNNUMBERED_KEY };
+      return { ...made, signature: signBody(key, made.signedAt ?? "", made.body) };
+    };
+    await spool.keep(sign(others.privateKey, "[0]"));
+    await spool.keep(sign(keys.privateKey, "[1]"));
+    await spool.keep({ ...post("[2]"), key: null, signature: null });
+    const appended: Posted[] = [];
+    let nowMs = 0;
+    const known = [{ id: 9, key: keys.publicKey, validUntil: null }];
+    const source = { id: 42, name: "default", unsignedAllowed: true, keys: known };
+    const worker = createSpoolDrain({
+      spool,
+      sources: new Map([["default", source]]),
+      log: createLog("silent"),
+      now: () => nowMs,
+      appender: {
+        async append(posted) {
+          appended.push(posted);
+          return { outcome: "committed", receipt: 1 };
+        },
+        drained: async () => undefined,
+      },
+    });
+    const told = (): unknown[] =>
+      appended.map(({ body, key }) => [body.toString(), key]).sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+    await worker.tick();
+    await worker.tick();
+    expect(told()).toEqual([
+      ["[1]", 9],
+      ["[2]", null],
+    ]);
+    expect(spool.state().posts).toBe(1);
+
+    // The key of the last one is added later, and is looked for now and then.
+    known.push({ id: 10, key: others.publicKey, validUntil: null });
+    nowMs = SPOOL_UNVERIFIED_MS - 1;
+    await worker.tick();
+    expect(spool.state().posts).toBe(1);
+    nowMs = SPOOL_UNVERIFIED_MS;
+    await worker.tick();
+    expect(told()).toContainEqual(["[0]", 10]);
+    expect(spool.state().posts).toBe(0);
   });
 
   test("keeps what belongs to a source that is no longer configured", async () => {

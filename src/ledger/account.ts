@@ -184,7 +184,8 @@ async function lookElsewhere(tx: Queryable, account: Account): Promise<void> {
   );
   for (const [place, item] of wanted.entries()) {
     const held = found.get(place);
-    if (held === undefined) continue;
+    // Of a repaired event: the item itself is in none, and will take that one's place.
+    if (held === undefined || (held.receipt === null && held.origin !== "webhook")) continue;
     // Its own row may have been left out of a page that holds far too many.
     const isOwn = held.receipt === item.receipt.id && held.ordinal === item.event.ordinal;
     item.fate = isOwn ? "stored" : "duplicate";

@@ -11,7 +11,7 @@ export interface Derived {
   state: MessageState | undefined;
   /** Events whose twin flag must change, so that of n alike n - 1 have it. */
   twins: { eventId: string; twin: boolean }[];
-  /** Whether an event came from elsewhere than a webhook, and may have brought args that no receipt holds. */
+  /** Whether an event was repaired, so that what it says of args and categories stands in no receipt but in its repair. */
   hasOtherOrigin: boolean;
 }
 

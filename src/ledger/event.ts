@@ -156,7 +156,13 @@ function readArgs(item: JsonObject): { args: Record<string, string>; leftOver: R
   return { args, leftOver };
 }
 
-/** Order of the UTF-8 bytes: PostgreSQL's collation "C". JavaScript's own order differs beyond U+FFFF. */
+/** Order of the UTF-8 bytes, which is that of the code points: PostgreSQL's collation "C". */
 export function compareBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const end = Math.min(a.length, b.length);
+  for (let at = 0; at < end; at += 1) {
+    const one = a.codePointAt(at) ?? 0;
+    const other = b.codePointAt(at) ?? 0;
+    if (one !== other) return one - other;
+  }
+  return a.length - b.length;
 }

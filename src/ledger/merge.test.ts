@@ -19,7 +19,8 @@ function stateAfter(batches: readonly (readonly ParsedEvent[])[]): MessageState 
   for (const batch of batches) {
     for (const group of groupByMessage(batch.map((entry) => ({ event: entry, source: 1, receipt: 1 })))) {
       const plan = planMessage(group, held);
-      for (const { event: stored } of plan.events) held.push({ eventId: stored.eventId, likeness: likenessOf(stored) });
+      for (const { event: stored } of plan.events)
+        held.push({ eventId: stored.eventId, likeness: likenessOf(stored), seen: stored });
       if (plan.state !== undefined) state = state === undefined ? plan.state : mergeStates(state, plan.state);
     }
   }

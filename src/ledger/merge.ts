@@ -121,12 +121,21 @@ function isMachineOpen(event: ParsedEvent): boolean {
  * SQL. Tests: merge.test.ts, and project.pg.test.ts which compares the two.
  */
 export function mergeStates(a: MessageState, b: MessageState): MessageState {
-  const times: MessageState["times"] = {};
-  for (const column of EARLIEST) setDefined(times, column, pick(a.times[column], b.times[column], Math.min));
-  for (const column of LATEST) setDefined(times, column, pick(a.times[column], b.times[column], Math.max));
+  const times: MessageState["times"] = { ...a.times };
+  for (const column of EARLIEST) {
+    const time = b.times[column];
+    if (time !== undefined) times[column] = Math.min(times[column] ?? time, time);
+  }
+  for (const column of LATEST) {
+    const time = b.times[column];
+    if (time !== undefined) times[column] = Math.max(times[column] ?? time, time);
+  }
   return {
     source: Math.min(a.source, b.source),
-    recipient: pick(a.recipient ?? undefined, b.recipient ?? undefined, leastBytes) ?? null,
+    recipient:
+      a.recipient === null || b.recipient === null
+        ? (a.recipient ?? b.recipient)
+        : leastBytes(a.recipient, b.recipient),
     delivery: rank(a.delivery) >= rank(b.delivery) ? a.delivery : b.delivery,
     times,
     counts: {
@@ -152,15 +161,6 @@ function rank(delivery: Delivery): number {
   return DELIVERY_RANK.indexOf(delivery);
 }
 
-function pick<T>(a: T | undefined, b: T | undefined, choose: (a: T, b: T) => T): T | undefined {
-  if (a === undefined) return b;
-  return b === undefined ? a : choose(a, b);
-}
-
-function setDefined<K extends string>(target: Partial<Record<K, number>>, key: K, value: number | undefined): void {
-  if (value !== undefined) target[key] = value;
-}
-
 /** One copy goes to one recipient; where two spellings are seen, any fixed choice serves. */
 function leastBytes(a: string, b: string): string {
   return compareBytes(a, b) <= 0 ? a : b;
@@ -168,6 +168,8 @@ function leastBytes(a: string, b: string): string {
 
 /** Where both know a key, the greater text wins. The same rule stands in SQL as merge_args. */
 function mergeArgs(a: Record<string, string>, b: Record<string, string>): Record<string, string> {
+  // The events of a message nearly always say the same.
+  if (hasAll(a, b)) return a;
   const merged = Object.assign(Object.create(null) as Record<string, string>, a);
   for (const [key, value] of Object.entries(b)) {
     const known = merged[key];
@@ -176,7 +178,13 @@ function mergeArgs(a: Record<string, string>, b: Record<string, string>): Record
   return merged;
 }
 
+function hasAll(args: Record<string, string>, wanted: Record<string, string>): boolean {
+  for (const key in wanted) if (args[key] !== wanted[key]) return false;
+  return true;
+}
+
 function mergeCategories(a: string[], b: string[]): string[] {
-  if (a.length === 0 || b.length === 0) return a.length === 0 ? b : a;
+  if (b.every((category) => a.includes(category))) return a;
+  if (a.length === 0) return b;
   return [...new Set([...a, ...b])].sort(compareBytes);
 }

@@ -1,10 +1,12 @@
 import { AUDIT_PAGE_RECEIPTS_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
+import { unpackDamagedBody, type PackedBody } from "../receipt-body.ts";
 import type { Account, AccountedItem } from "./account.ts";
 import { deriveMessages, type Derived } from "./derive.ts";
 import { compareBytes } from "./event.ts";
 import { COUNTS, EARLIEST, LATEST, mergeExtras, NO_EXTRAS, type MessageExtras, type MessageState } from "./merge.ts";
 import { parseReceipt } from "./parse.ts";
+import { readFiledRepairs } from "./read-repairs.ts";
 import { isWhole, readMessageRows, type MessageRow, type ReceiptPage, type ReceiptRange } from "./receipt-page.ts";
 
 /** A message that is not what its events give. */
@@ -41,7 +43,7 @@ export async function checkMessages(
     const row = rows.get(message);
     if (row === undefined) continue;
     const known = atHand.get(message) ?? NO_EXTRAS;
-    const extras = await completeExtras(tx, row, hasOtherOrigin ? mergeExtras(row, known) : known);
+    const extras = await completeExtras(tx, row, hasOtherOrigin ? await addRepaired(tx, message, known) : known);
     const { args, categories } = extras;
     const expected = state === undefined ? undefined : { ...state, args, categories };
     const fields = expected === undefined ? [] : differingFields(row, expected);
@@ -150,11 +152,19 @@ function sameCategories(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((category, index) => category === b[index]);
 }
 
+/** Adds what its repaired events say: their items stand in their repairs. */
+async function addRepaired(tx: Connection, message: number, known: MessageExtras): Promise<MessageExtras> {
+  let extras = known;
+  for await (const repairs of readFiledRepairs(tx, { after: message - 1, upTo: message })) {
+    for (const { event } of repairs) if (event !== undefined) extras = mergeExtras(extras, event);
+  }
+  return extras;
+}
+
 /**
  * Adds to what is known of a message's args and categories what its other stored items say, from the bytes of their
  * receipts, one receipt at a time, until it is what the message says: that an item says more than the message is found
- * where that item is at hand. What an event from elsewhere than a webhook brought cannot be told from bytes; then the
- * caller takes the message's own word.
+ * where that item is at hand.
  */
 async function completeExtras(tx: Connection, row: MessageRow, known: MessageExtras): Promise<MessageExtras> {
   let extras = known;
@@ -167,8 +177,10 @@ async function completeExtras(tx: Connection, row: MessageRow, known: MessageExt
       [row.id, after],
     );
     for (const { receipt, ordinals } of receipts) {
-      const found = await tx.query<{ body: Buffer }>("SELECT body FROM receipts WHERE id = $1 LIMIT 1", [receipt]);
-      const events = found.rows[0] === undefined ? [] : parseReceipt(found.rows[0].body).events;
+      const found = await tx.query<PackedBody>("SELECT codec, bytes, body FROM receipts WHERE id = $1 LIMIT 1", [
+        receipt,
+      ]);
+      const events = found.rows[0] === undefined ? [] : parseReceipt(unpackDamagedBody(found.rows[0])).events;
       for (const event of events) {
         if (event.messageId === row.messageId && ordinals.includes(event.ordinal)) extras = mergeExtras(extras, event);
       }

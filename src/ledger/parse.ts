@@ -40,7 +40,7 @@ export function parseReceipt(body: Buffer): ParsedReceipt {
 
   let ranges: ReturnType<typeof splitItems>;
   const result: ParsedReceipt = { accepted: 0, events: [], quarantined: [], sanitised: 0 };
-  const mayRepeat = mayRepeatKeys(text, items.length);
+  const mayRepeat = mayRepeatKeys(text, items);
   for (const [ordinal, item] of items.entries()) {
     const bytesOf = (): Buffer => {
       ranges ??= splitItems(body, false);
@@ -72,7 +72,7 @@ export function parseItem(bytes: Buffer, ordinal: number): ParsedReceipt {
   }
   const needsSanitising = mayNeedSanitising(text) || !isUtf8(bytes);
   readInto(result, { item: parsed.value, ordinal, needsSanitising, bytesOf: () => bytes });
-  if (mayRepeatKeys(text, 1) && isJsonObject(parsed.value)) noteRepeatedKeys(result, ordinal, bytes);
+  if (isJsonObject(parsed.value) && mayRepeatKeys(text, [parsed.value])) noteRepeatedKeys(result, ordinal, bytes);
   return result;
 }
 

@@ -1,12 +1,21 @@
 import { compareBytes, type ParsedEvent } from "./event.ts";
 import { canonicalJson } from "./json.ts";
 import { mergeStates, stateOf, type MessageState } from "./merge.ts";
+import type { Seen } from "./same-event.ts";
 
-/** An event of a batch, with the receipt it came in. */
+/** An event of a batch, with the receipt it came in, or the order that wants it filed though no webhook brought it. */
 export interface BatchEvent {
   event: ParsedEvent;
   source: number;
-  receipt: number;
+  /** null: of an order. */
+  receipt: number | null;
+  order?: OrderOf | undefined;
+}
+
+/** What is to be known of a repair order while its event is filed. */
+export interface OrderOf {
+  gap: number;
+  origin: "logs" | "messages" | "csv";
 }
 
 /** All events of one message in a batch. `messageId` is null for a source's nameless message. */
@@ -21,6 +30,9 @@ export interface MessageGroup {
 export interface HeldEvent {
   eventId: string;
   likeness: string;
+  seen: Seen;
+  /** Only where no webhook brought it. */
+  repaired?: { twin: boolean; copy: number | undefined } | undefined;
 }
 
 export interface PlannedEvent extends BatchEvent {
@@ -34,6 +46,16 @@ export interface MessagePlan {
   duplicates: BatchEvent[];
   /** undefined when nothing new is to be stored. */
   state: MessageState | undefined;
+  /** Only where repairs play a part. */
+  repairs?: RepairsPlan | undefined;
+}
+
+/** What a plan does about repairs. */
+export interface RepairsPlan {
+  /** Held events that no webhook brought, and what takes their place. */
+  replaced: { eventId: string; by: BatchEvent }[];
+  /** Orders whose event is there already. */
+  held: { gap: number; eventId: string }[];
 }
 
 /** What names a message: its id, or for a nameless one its source. The prefixes keep an id that looks like another's key apart. */
@@ -63,21 +85,31 @@ export function planMessage(group: MessageGroup, held: readonly HeldEvent[]): Me
   const seenIds = new Set(held.map(({ eventId }) => eventId));
   const seenLikenesses = new Set(held.map(({ likeness }) => likeness));
   const plan: MessagePlan = { events: [], duplicates: [], state: undefined };
+  const shared = sharedMoments(group.events);
   for (const entry of group.events) {
     const { event, source } = entry;
     if (seenIds.has(event.eventId)) {
       plan.duplicates.push(entry);
       continue;
     }
-    const likeness = likenessOf(event);
-    const twin = seenLikenesses.has(likeness);
     seenIds.add(event.eventId);
-    seenLikenesses.add(likeness);
+    // What nothing else can be like needs no likeness, which costs more than all the rest.
+    const likeness = held.length > 0 || shared.has(event.occurredAtMs) ? likenessOf(event) : undefined;
+    const twin = likeness !== undefined && seenLikenesses.has(likeness);
+    if (likeness !== undefined) seenLikenesses.add(likeness);
     plan.events.push({ ...entry, twin });
     const state = stateOf(event, source, twin);
     plan.state = plan.state === undefined ? state : mergeStates(plan.state, state);
   }
   return plan;
+}
+
+/** The moments at which more than one event of the batch happened: nearly none. */
+function sharedMoments(events: readonly BatchEvent[]): Set<number> {
+  const once = new Set<number>();
+  const shared = new Set<number>();
+  for (const { event } of events) (once.has(event.occurredAtMs) ? shared : once).add(event.occurredAtMs);
+  return shared;
 }
 
 /**

@@ -1,17 +1,21 @@
 import { ARG_KEYS_MAX, NOTIFY_BYTES_MAX, NOTIFY_EVENTS_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
+import { readHeldEvents } from "./held-events.ts";
 import { parseReceipt } from "./parse.ts";
-import { groupByMessage, planMessage, type BatchEvent, type MessageGroup, type MessagePlan } from "./plan.ts";
+import { groupByMessage, type BatchEvent, type MessageGroup, type MessagePlan } from "./plan.ts";
 import { addRates, countRate, countRetries, type Rates } from "./rates.ts";
+import { planGroup } from "./repair-plan.ts";
+import { countReflagged, settleReplaced, type Reflagged } from "./replace.ts";
 import {
   deleteFromInbox,
+  findSeen,
   insertArgKeys,
   insertEvents,
   insertQuarantined,
   insertUnseenMessages,
   lockMessages,
   mergeIntoMessages,
-  readHeldEvents,
+  removeReplaced,
   type NewEvent,
   type ReceiptBody,
   type ReceiptQuarantine,
@@ -57,6 +61,7 @@ export async function projectReceipts(
   if (argKeys.length > 0) await insertArgKeys(tx, argKeys, ARG_KEYS_MAX);
 
   countFiled(receiptTally, filed);
+  countReflagged(tallies, filed.reflagged);
   countQuarantined(receiptTally, quarantined, quarantinedRows);
   const [firstTally] = tallies.values();
   if (firstTally !== undefined && retry > 0) {
@@ -104,18 +109,39 @@ export interface Filed {
   stored: number;
   newEvents: readonly NewEvent[];
   duplicates: readonly BatchEvent[];
+  /** Orders for events that are there already, and the events. */
+  held: readonly { gap: number; message: number; eventId: string }[];
+  /** Twin flags that changed of events filed before. To be counted in their hours. */
+  reflagged: readonly Reflagged[];
 }
 
-/** Stores the events that are new and merges them into their messages, in the caller's transaction. */
+/**
+ * Stores the events that are new and merges them into their messages, in the caller's transaction. What takes the place of
+ * a repaired event is new, and the repaired one goes in the same transaction; both stay traceable by their repair.
+ */
 export async function fileEvents(tx: Connection, events: readonly BatchEvent[], settleSeconds: number): Promise<Filed> {
   const plans = await planAndInsertMessages(tx, groupByMessage(events), settleSeconds);
   const newEvents = plans.flatMap(({ message, plan }) => plan.events.map((event): NewEvent => ({ ...event, message })));
+  const replaced = plans.flatMap(({ message, plan }) =>
+    plan.repairs === undefined
+      ? []
+      : plan.repairs.replaced.map(({ eventId, by }) => ({
+          message,
+          eventId,
+          by: { eventId: by.event.eventId, receipt: by.receipt },
+        })),
+  );
+  if (replaced.length > 0) await removeReplaced(tx, replaced);
   const stored = newEvents.length === 0 ? 0 : await insertEvents(tx, newEvents);
   const changes = plans.flatMap(({ message, plan, isNew, group }) =>
     isNew || plan.state === undefined || group.messageId === null ? [] : [{ message, state: plan.state }],
   );
   if (changes.length > 0) await mergeIntoMessages(tx, changes);
-  return { stored, newEvents, duplicates: plans.flatMap(({ plan }) => plan.duplicates) };
+  const settled = replaced.length > 0 ? await settleReplaced(tx, replaced, newEvents) : { newEvents, reflagged: [] };
+  const held = plans.flatMap(({ message, plan }) =>
+    plan.repairs === undefined ? [] : plan.repairs.held.map((order) => ({ message, ...order })),
+  );
+  return { stored, ...settled, duplicates: plans.flatMap(({ plan }) => plan.duplicates), held };
 }
 
 interface PlannedMessage {
@@ -125,19 +151,27 @@ interface PlannedMessage {
   isNew: boolean;
 }
 
-/** A message that the ledger has not seen can hold none of its events, so its plan needs no look at the events. */
+/**
+ * A message that the ledger has not seen can hold none of its events, so its plan needs no look at the events. Which are
+ * unseen is first asked without a lock: to try an insert for the others would cost as much as one. Whoever comes in
+ * between is met by the insert's own ON CONFLICT.
+ */
 async function planAndInsertMessages(
   tx: Connection,
   groups: readonly MessageGroup[],
   settleSeconds: number,
 ): Promise<PlannedMessage[]> {
   if (groups.length === 0) return [];
-  const asNew = groups.map((group) => ({ group, plan: planMessage(group, []) }));
-  const inserted = await insertUnseenMessages(
-    tx,
-    asNew.map(({ group, plan }) => ({ group, state: plan.state })),
-    settleSeconds,
-  );
+  const seen = await findSeen(tx, groups);
+  const asNew = groups.filter(({ key }) => !seen.has(key)).map((group) => ({ group, plan: planGroup(group, []) }));
+  const inserted =
+    asNew.length === 0
+      ? []
+      : await insertUnseenMessages(
+          tx,
+          asNew.map(({ group, plan }) => ({ group, state: plan.state })),
+          settleSeconds,
+        );
   const newIds = new Map(inserted.map(({ id, key }) => [key, id]));
   const known = groups.filter(({ key }) => !newIds.has(key));
   const locked = known.length === 0 ? [] : await lockMessages(tx, known);
@@ -152,7 +186,7 @@ async function planAndInsertMessages(
     ...candidates.map(({ group, message }) => ({
       message,
       group,
-      plan: planMessage(group, held.get(message) ?? []),
+      plan: planGroup(group, held.get(message) ?? []),
       isNew: false,
     })),
   ];
@@ -196,8 +230,8 @@ function countQuarantined(
   if (first !== undefined) add(tallies, first, "quarantined", rows - items.length);
 }
 
-function add(tallies: ReadonlyMap<number, Tally>, receipt: number, column: keyof Tally, amount = 1): void {
-  const tally = tallies.get(receipt);
+function add(tallies: ReadonlyMap<number, Tally>, receipt: number | null, column: keyof Tally, amount = 1): void {
+  const tally = receipt === null ? undefined : tallies.get(receipt);
   if (tally !== undefined) tally[column] += amount;
 }
 

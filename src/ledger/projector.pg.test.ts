@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { receiptWriter, type ReceiptWriter } from "../../test/receipts.ts";
 import { createLog } from "../log.ts";
+import { createPool } from "../postgres/pool.ts";
 import { createProjector, type Projector, type ProjectorOptions } from "./projector.ts";
 
 let db: TestDatabase;
@@ -153,6 +154,52 @@ describe("a receipt that cannot be projected", () => {
     await drain(projector());
     expect(await rows("SELECT event_id FROM events")).toEqual([{ event_id: "poison" }]);
     expect(await rows("SELECT * FROM inbox")).toEqual([]);
+  });
+});
+
+describe("a batch that is too slow for the statement's time limit", () => {
+  test("is halved until its parts are fast enough, and no receipt is postponed", async () => {
+    // More than one event at once takes longer than any limit; the server itself ends such a statement.
+    await db.pool.query(`CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN IF (SELECT count(*) FROM added) > 1 THEN PERFORM pg_sleep(600); END IF; RETURN NULL; END $$`);
+    await db.pool.query(
+      "CREATE TRIGGER be_slow AFTER INSERT ON events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION be_slow()",
+    );
+    const impatient = createPool({ databaseUrl: db.databaseUrl, log: createLog("silent"), connectionsMax: 1 });
+    impatient.on("connect", (connection) => void connection.query("SET statement_timeout = '1s'"));
+    try {
+      for (let n = 0; n < 4; n += 1) await write([item(`m${n}`, `e${n}`)]);
+      await drain(projector({ pool: impatient }));
+      expect(await rows("SELECT event_id FROM events ORDER BY event_id")).toEqual(
+        ["e0", "e1", "e2", "e3"].map((id) => ({ event_id: id })),
+      );
+      expect(await rows("SELECT * FROM inbox")).toEqual([]);
+      expect(await rows("SELECT sum(receipts) AS receipts, sum(stored) AS stored FROM tallies")).toEqual([
+        { receipts: 4, stored: 4 },
+      ]);
+    } finally {
+      await impatient.end();
+      await db.pool.query("DROP FUNCTION be_slow() CASCADE");
+    }
+  });
+
+  test("of one receipt stands alone, and is tried again later", async () => {
+    await write([item("m", "e")]);
+    const holder = await db.pool.connect();
+    const impatient = createPool({ databaseUrl: db.databaseUrl, log: createLog("silent"), connectionsMax: 1 });
+    impatient.on("connect", (connection) => void connection.query("SET statement_timeout = '1s'"));
+    try {
+      await holder.query("BEGIN");
+      await holder.query("LOCK TABLE events IN ACCESS EXCLUSIVE MODE");
+      await projector({ pool: impatient }).tick();
+      expect(await rows("SELECT attempts, last_error FROM inbox")).toEqual([
+        { attempts: 1, last_error: "SQLSTATE 57014" },
+      ]);
+    } finally {
+      await holder.query("ROLLBACK");
+      holder.release();
+      await impatient.end();
+    }
   });
 });
 

@@ -6,10 +6,11 @@ import {
   PROJECT_BYTES_MAX,
   PROJECT_FAILING_MS_MAX,
   PROJECT_IDLE_MS,
+  PROJECT_LANES,
   PROJECT_RECEIPTS_MAX,
 } from "../limits.ts";
 import type { Log } from "../log.ts";
-import { createLoop, type Loop } from "../loop.ts";
+import { createLoop, type Loop, type LoopOptions } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { DeadlockRetriesExhausted, transaction, type TransactionOptions } from "../postgres/transaction.ts";
 import { projectReceipts, type Projected } from "./project.ts";
@@ -108,7 +109,23 @@ export function createProjector(options: ProjectorOptions): Projector {
     return outcome.claimed > 0;
   }
 
-  return { tick, ...createLoop({ name: "projector", log, tick, ...WAITS }) };
+  return { tick, ...createLanes({ name: "projector", log, tick, ...WAITS }) };
+}
+
+/** Several loops as one. */
+function createLanes(options: LoopOptions): Loop {
+  const lanes = Array.from({ length: PROJECT_LANES }, () => createLoop(options));
+  return {
+    start() {
+      for (const lane of lanes) lane.start();
+    },
+    wake() {
+      for (const lane of lanes) lane.wake();
+    },
+    async stop() {
+      await Promise.all(lanes.map(async (lane) => lane.stop()));
+    },
+  };
 }
 
 /** As many receipts from the front as fit the byte limit, and at least one. The others' locks end with the transaction. */
@@ -154,13 +171,18 @@ function describe(failure: unknown): string {
   return failure instanceof Error ? failure.name : "unknown";
 }
 
+/** The statement's time limit, or an administrator's cancel, which then costs no more than some halvings. */
+const QUERY_CANCELED = "57014";
+
 /**
  * Whether the server or the way to it is at fault rather than the data: connection (08), resources (53), operator
- * intervention (57), system (58), serialisation (40), or no SQLSTATE from a socket that broke.
+ * intervention (57), system (58), serialisation (40), or no SQLSTATE from a socket that broke. A batch that is too slow
+ * for the statement's time limit would be so again: it is halved.
  */
 function isServerFault(failure: unknown): boolean {
   if (failure instanceof DeadlockRetriesExhausted) return false;
   const code = sqlState(failure);
+  if (code === QUERY_CANCELED) return false;
   if (code !== undefined) return /^(08|40|53|57|58)/.test(code);
   if (!(failure instanceof Error)) return false;
   return "syscall" in failure || /connection|timeout|timed out/i.test(failure.message);

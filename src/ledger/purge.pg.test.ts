@@ -5,6 +5,7 @@ import { createAppender } from "../intake/append.ts";
 import { createLog } from "../log.ts";
 import { createProjector } from "./projector.ts";
 import { createPurger } from "./purge.ts";
+import { drainRepairs } from "./repair.ts";
 
 const log = createLog("silent");
 let db: TestDatabase;
@@ -27,6 +28,9 @@ const TABLES = [
   "enrichments",
   "enrichment_orders",
   "replay_orders",
+  "repair_orders",
+  "repairs",
+  "gaps",
   "source_keys",
   "tokens",
   "access_log",
@@ -84,7 +88,28 @@ async function fill(): Promise<void> {
   await project();
   await db.pool.query("INSERT INTO enrichment_orders (message) SELECT id FROM messages WHERE message_id LIKE '%-1'");
   await db.pool.query("INSERT INTO replay_orders (quarantine) SELECT id FROM quarantine");
+  for (const [source, mail] of [
+    [real, "real"],
+    [simulated, "made"],
+  ] as const) {
+    await orderRepair(source, itemOf(`${mail}-1`, "open"));
+    await orderRepair(source, itemOf(`${mail}-repaired`));
+    await orderRepair(source, { no: "event" });
+  }
+  await drainRepairs(db.pool, { settleSeconds: 0 });
+  for (const source of [real, simulated]) await orderRepair(source, itemOf(`ordered-${source}`));
   for (const source of [real, simulated]) await append(source, [itemOf(`waiting-${source}`)]);
+}
+
+/** As reconcile does it: the gap, and the order to repair it. */
+async function orderRepair(source: number, item: object): Promise<void> {
+  await db.pool.query(
+    `WITH gap AS (
+       INSERT INTO gaps (source, day, account, identity, kind, rule, confidence)
+       VALUES ($1, '2026-03-01', '', $3::text || $2::text, 'open', 'logs', 'confirmed') RETURNING id
+     ) INSERT INTO repair_orders (gap, origin, source, item) SELECT id, 'logs', $1, $2::jsonb FROM gap`,
+    [source, JSON.stringify(item), String(source)],
+  );
 }
 
 async function purge(): Promise<void> {
@@ -114,6 +139,8 @@ const OF_SOURCE: Readonly<Record<string, string>> = {
   enrichments: "message IN (SELECT id FROM messages WHERE source = $1)",
   enrichment_orders: "message IN (SELECT id FROM messages WHERE source = $1)",
   replay_orders: "quarantine IN (SELECT id FROM quarantine WHERE source = $1)",
+  repair_orders: "source = $1",
+  repairs: "gap IN (SELECT id FROM gaps WHERE source = $1)",
 };
 
 async function realRows(): Promise<unknown> {

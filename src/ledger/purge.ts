@@ -51,12 +51,14 @@ async function step(tx: Connection): Promise<"idle" | "more" | "finished"> {
     await tx.query("DELETE FROM purge_orders");
     return "finished";
   }
+  // As the projector's inbox: what waits would be filed behind the purge.
+  const ordered = await tx.query("DELETE FROM repair_orders WHERE source = ANY ($1)", [sources]);
   const { deleted, after } = await (order.phase === "receipts" ? deleteReceipts : deleteMessages)(
     tx,
     sources,
     order.after,
   );
-  const found = order.found || deleted > 0;
+  const found = order.found || deleted > 0 || ordered.rowCount !== 0;
   if (after !== undefined) return goOn(tx, { phase: order.phase, after, found });
   return goOn(tx, { phase: order.phase === "receipts" ? "messages" : "rest", after: 0, found });
 }
@@ -117,7 +119,7 @@ async function deleteMessages(tx: Connection, sources: readonly number[], after:
   );
   const kept = new Set(real.rows.map(({ message }) => message));
   const messages = candidates.filter((id) => !kept.has(id));
-  for (const table of ["enrichment_orders", "enrichments", "events"])
+  for (const table of ["enrichment_orders", "enrichments", "repairs", "events"])
     await tx.query(`DELETE FROM ${table} WHERE message = ANY ($1)`, [messages]);
   await tx.query("DELETE FROM messages WHERE id = ANY ($1)", [messages]);
   return { deleted: messages.length, after: range[1] };
@@ -125,6 +127,10 @@ async function deleteMessages(tx: Connection, sources: readonly number[], after:
 
 async function deleteRest(tx: Connection, sources: readonly number[]): Promise<number> {
   await tx.query("DELETE FROM replay_orders WHERE quarantine IN (SELECT id FROM quarantine WHERE source = ANY ($1))", [
+    sources,
+  ]);
+  // Those that could not be read belong to no message, only to their gap.
+  await tx.query("DELETE FROM repairs WHERE message IS NULL AND gap IN (SELECT id FROM gaps WHERE source = ANY ($1))", [
     sources,
   ]);
   const quarantined = await tx.query("DELETE FROM quarantine WHERE source = ANY ($1)", [sources]);

@@ -40,6 +40,8 @@ export interface EventRow {
   recipient: string | null;
   source: number;
   origin: string;
+  /** When an event was filed here that no webhook had brought: this one, or the one whose place it took. */
+  repairedAt: Date | null;
   twin: boolean;
   probable: boolean;
   receipt: number | null;
@@ -110,7 +112,7 @@ export async function readMessage(tx: Connection, id: number): Promise<WholeMess
 
 async function readReceipts(tx: Connection, ids: readonly number[]): Promise<ReceiptRow[]> {
   const result = await tx.query<ReceiptRow>(
-    `SELECT id, received_at AS "receivedAt", source, octet_length(body) AS bytes, sha256,
+    `SELECT id, received_at AS "receivedAt", source, coalesce(bytes, octet_length(body)) AS bytes, sha256,
        signature IS NOT NULL AND key IS NOT NULL AS signed
      FROM receipts WHERE id = ANY ($1) ORDER BY received_at, id`,
     [ids],
@@ -132,6 +134,8 @@ const HEAD = `
 
 const EVENT_COLUMNS = `
   e.event_id AS "eventId", e.type, e.occurred_at AS "occurredAt", e.recipient, e.source, e.origin, e.twin,
+  (SELECT min(r.repaired_at) FROM repairs AS r WHERE r.message = e.message AND r.outcome = 'filed'
+    AND (r.event_id = e.event_id OR r.replaced_by = e.event_id)) AS "repairedAt",
   e.receipt, e.ordinal, octet_length(e.detail::text) > ${DETAIL_BYTES_MAX} AS "detailLeftOut",
   CASE WHEN octet_length(e.detail::text) > ${DETAIL_BYTES_MAX} THEN '{}' ELSE e.detail END AS detail`;
 

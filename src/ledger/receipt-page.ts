@@ -1,5 +1,6 @@
 import { AUDIT_PAGE_BYTES_MAX, AUDIT_PAGE_RECEIPTS_MAX, AUDIT_SURPLUS_ROWS_MAX } from "../limits.ts";
 import type { Queryable } from "../postgres/pool.ts";
+import { unpackDamagedBody, type PackedBody } from "../receipt-body.ts";
 import type { JsonObject } from "./json.ts";
 import { COUNTS, EARLIEST, LATEST, type Delivery } from "./merge.ts";
 import { parseReceipt, type ParsedReceipt } from "./parse.ts";
@@ -182,20 +183,22 @@ async function readReceipts(tx: Queryable, range: ReceiptRange, after: number | 
   limit("source =", range.source);
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   const sizes = await tx.query<{ id: number; receivedAt: Date; bytes: number }>(
-    `SELECT id, received_at AS "receivedAt", octet_length(body) AS bytes FROM receipts ${where}
+    `SELECT id, received_at AS "receivedAt", coalesce(bytes, octet_length(body)) AS bytes FROM receipts ${where}
      ORDER BY id LIMIT ${AUDIT_PAGE_RECEIPTS_MAX}`,
     values,
   );
   const chosen = withinPage(sizes.rows);
   if (chosen.length === 0) return [];
   const times = chosen.map(({ receivedAt }) => receivedAt.getTime());
-  const found = await tx.query<StoredReceipt>({
+  const found = await tx.query<StoredReceipt & PackedBody>({
     name: "read page of receipts",
     // The times let PostgreSQL look only into the partitions that can hold these receipts. A Date lacks microseconds.
-    text: `SELECT id, received_at AS "receivedAt", source, key, signed_at AS "signedAt", signature, sha256, body
+    text: `SELECT id, received_at AS "receivedAt", source, key, signed_at AS "signedAt", signature, sha256,
+        codec, bytes, body
       FROM receipts WHERE id = ANY ($1) AND received_at >= $2 AND received_at < $3 ORDER BY id`,
     values: [chosen.map(({ id }) => id), new Date(Math.min(...times)), new Date(Math.max(...times) + 1)],
   });
+  for (const row of found.rows) row.body = unpackDamagedBody(row);
   return found.rows;
 }
 
@@ -307,13 +310,13 @@ export interface Identity {
   eventId: string;
 }
 
+/** Where an event came from. */
+export type FoundEvent = Pick<EventRow, "receipt" | "ordinal" | "origin">;
+
 /** Where the events with these identities came from, by the identity's place in the list. */
-export async function findEvents(
-  tx: Queryable,
-  identities: readonly Identity[],
-): Promise<Map<number, { receipt: number | null; ordinal: number }>> {
+export async function findEvents(tx: Queryable, identities: readonly Identity[]): Promise<Map<number, FoundEvent>> {
   if (identities.length === 0) return new Map();
-  const found = await tx.query<{ place: number; receipt: number | null; ordinal: number }>({
+  const found = await tx.query<FoundEvent & { place: number }>({
     name: "find events by identity",
     text: `WITH wanted AS MATERIALIZED (
         SELECT place - 1 AS place, message_id, source, event_id
@@ -324,12 +327,12 @@ export async function findEvents(
         SELECT w.place, w.event_id, m.id FROM wanted AS w
         JOIN messages AS m ON w.message_id IS NULL AND m.message_id IS NULL AND m.source = w.source
       )
-      SELECT f.place, e.receipt, e.ordinal FROM found AS f JOIN events AS e ON e.message = f.id AND e.event_id = f.event_id`,
+      SELECT f.place, e.receipt, e.ordinal, e.origin FROM found AS f JOIN events AS e ON e.message = f.id AND e.event_id = f.event_id`,
     values: [
       identities.map(({ messageId }) => messageId),
       identities.map(({ source }) => source),
       identities.map(({ eventId }) => eventId),
     ],
   });
-  return new Map(found.rows.map(({ place, receipt, ordinal }) => [place, { receipt, ordinal }]));
+  return new Map(found.rows.map(({ place, ...event }) => [place, event]));
 }

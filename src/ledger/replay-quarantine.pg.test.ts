@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { ledgerWorld, type LedgerWorld } from "../../test/ledger-world.ts";
+import { unpackBody, type PackedBody } from "../receipt-body.ts";
 import { bytesOfItem } from "./parse.ts";
 import { replayQuarantine, type QuarantineSelection, type ReplayedQuarantine } from "./replay-quarantine.ts";
 
@@ -20,15 +21,15 @@ beforeEach(async () => {
   await world.fill();
   readable = [];
   for (const id of ["ev5", "ev6"]) {
-    const [event] = await world.rows<{ receipt: number; ordinal: number; body: Buffer }>(
-      "DELETE FROM events USING receipts WHERE event_id = $1 AND receipts.id = receipt RETURNING receipt, ordinal, body",
+    const [event] = await world.rows<{ receipt: number; ordinal: number } & PackedBody>(
+      "DELETE FROM events USING receipts WHERE event_id = $1 AND receipts.id = receipt RETURNING receipt, ordinal, codec, bytes, body",
       [id],
     );
     if (event === undefined) throw new Error("the event is not there");
     const [row] = await world.rows<{ id: number }>(
       `INSERT INTO quarantine (receipt, received_at, source, ordinal, reason, bytes)
        SELECT id, received_at, source, $2, 'bad_type', $3 FROM receipts WHERE id = $1 RETURNING id`,
-      [event.receipt, event.ordinal, bytesOfItem(event.body, event.ordinal)],
+      [event.receipt, event.ordinal, bytesOfItem(unpackBody(event), event.ordinal)],
     );
     readable.push(row?.id ?? 0);
   }

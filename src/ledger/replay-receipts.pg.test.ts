@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { ARRIVAL, ledgerWorld, type LedgerWorld } from "../../test/ledger-world.ts";
 import { receiptWriter } from "../../test/receipts.ts";
+import { unpackBody, type PackedBody } from "../receipt-body.ts";
 import { replayReceipts, type ReplayedReceipts, type ReplayReceiptsOptions } from "./replay-receipts.ts";
 
 let db: TestDatabase;
@@ -155,8 +156,8 @@ describe("replaying receipts", () => {
 
   test("while projectors file the same events from new receipts counts everything once", async () => {
     await db.pool.query("DELETE FROM events WHERE receipt >= $1", [receipts[1]]);
-    const again = await world.rows<{ body: Buffer }>("SELECT body FROM receipts ORDER BY id");
-    for (const { body } of [...again, ...again]) await world.write(body);
+    const again = await world.rows<PackedBody>("SELECT codec, bytes, body FROM receipts ORDER BY id");
+    for (const packed of [...again, ...again]) await world.write(unpackBody(packed));
     await Promise.all([replay(), world.project(), world.project()]);
     await replay();
     await world.project();

@@ -2,25 +2,25 @@ import { ARG_KEYS_MAX, AUDIT_STATEMENT_MS_MAX } from "../limits.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 import { accountForPage, type Account, type ReadableQuarantine } from "./account.ts";
+import { correctMessages, type Corrected } from "./correct.ts";
 import { dryRun } from "./dry-run.ts";
-import { mergeExtras, type MessageExtras } from "./merge.ts";
-import { checkMessages, checkPageMessages, extrasOf } from "./message-check.ts";
+import type { MessageExtras } from "./merge.ts";
+import { checkPageMessages, extrasOf } from "./message-check.ts";
 import type { BatchEvent } from "./plan.ts";
 import { argKeysOf, fileEvents, notifyFiled } from "./project.ts";
 import { createRead } from "./read.ts";
 import { readReceiptPage, type ReceiptPage, type ReceiptRange } from "./receipt-page.ts";
 import { correctTally, type TallyChange } from "./recount.ts";
+import { countReflagged, extrasOfNew } from "./replace.ts";
 import { withReplayLock } from "./replay-lock.ts";
 import {
   insertArgKeys,
   insertQuarantined,
   lockMessagesById,
   markReplayed,
-  setMessages,
-  setTwins,
   type ReceiptQuarantine,
 } from "./statements.ts";
-import type { Tallies } from "./tally.ts";
+import { addTallies, type Tallies } from "./tally.ts";
 
 export interface ReplayReceiptsOptions {
   pool: Pool;
@@ -164,13 +164,13 @@ async function repair(access: Access, found: Survey, settleSeconds: number, resu
   const faulty = found.faulty.filter((message) => !corrected.has(message));
   if (faulty.length === 0) return;
   // In a transaction of its own: the one above took its locks already, and locks are taken in one order.
-  const done = await access.write(async (tx) => correct(tx, await lockMessagesById(tx, faulty), found.extras));
+  const done = await access.write(async (tx) => correctMessages(tx, await lockMessagesById(tx, faulty), found.extras));
   addCorrected(result, done);
 }
 
 function addCorrected(result: ReplayedReceipts, { messages, twins }: Corrected): void {
   result.messages += messages;
-  result.twins += twins;
+  result.twins += twins.length;
 }
 
 interface Filed {
@@ -195,21 +195,19 @@ async function fileMissing(tx: Connection, found: Survey, settleSeconds: number)
       items.map((item) => ({ receipt: receipt.id, receivedAt: receipt.receivedAt, source: receipt.source, item })),
     ),
   ];
-  const { stored, newEvents } = await fileEvents(tx, events, settleSeconds);
+  const { stored, newEvents, reflagged } = await fileEvents(tx, events, settleSeconds);
   const rows = await insertQuarantined(tx, quarantined);
   await markReplayed(
     tx,
     readable.map(({ row }) => row.id),
   );
   await insertArgKeys(tx, argKeysOf(events), ARG_KEYS_MAX);
-  const extras = new Map(found.extras);
-  for (const { message, event } of newEvents) {
-    const known = extras.get(message);
-    extras.set(message, known === undefined ? event : mergeExtras(known, event));
-  }
   // An event that was filed before and deleted is still in its message's counts, and its twins still have their flags.
   const messages = [...new Set(newEvents.map(({ message }) => message))];
-  const corrected = await correct(tx, messages, extras);
+  const corrected = await correctMessages(tx, messages, extrasOfNew(newEvents, found.extras));
+  const tallies: Tallies = new Map();
+  countReflagged(tallies, reflagged);
+  await addTallies(tx, tallies);
   await notifyFiled(tx, stored, newEvents);
   return { stored, quarantined: rows, readable: readable.length, messages, corrected };
 }
@@ -223,25 +221,4 @@ async function stillOpen(tx: Connection, readable: readonly ReadableQuarantine[]
   );
   const ids = new Set(open.rows.map(({ id }) => id));
   return readable.filter(({ row }) => ids.has(row.id));
-}
-
-interface Corrected {
-  messages: number;
-  twins: number;
-}
-
-/** Sets messages that are locked to what their events give. One without any event is left as it is. */
-async function correct(
-  tx: Connection,
-  messages: readonly number[],
-  extras: ReadonlyMap<number, MessageExtras>,
-): Promise<Corrected> {
-  const faults = await checkMessages(tx, messages, extras);
-  const twins = faults.flatMap((fault) => fault.twins.map((twin) => ({ message: fault.message, ...twin })));
-  const changes = faults.flatMap(({ message, state, fields }) =>
-    state === undefined || fields.length === 0 ? [] : [{ message, state }],
-  );
-  if (twins.length > 0) await setTwins(tx, twins);
-  if (changes.length > 0) await setMessages(tx, changes);
-  return { messages: changes.length, twins: twins.length };
 }

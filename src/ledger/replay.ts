@@ -6,6 +6,7 @@ import { transaction } from "../postgres/transaction.ts";
 import type { QuarantineReason } from "./event.ts";
 import { parseItem, parseReceipt, WHOLE_BODY, type ParsedReceipt } from "./parse.ts";
 import { argKeysOf, fileEvents, notifyFiled } from "./project.ts";
+import { countReflagged } from "./replace.ts";
 import { insertArgKeys, insertQuarantined, markReplayed } from "./statements.ts";
 import { addTallies, tallyOf, type Tallies } from "./tally.ts";
 
@@ -94,7 +95,7 @@ async function file(
 ): Promise<{ stored: number; duplicate: number }> {
   const { receipt, receivedAt, source } = item;
   const events = parsed.events.map((event) => ({ event, source, receipt }));
-  const { stored, newEvents, duplicates } = await fileEvents(tx, events, settleSeconds);
+  const { stored, newEvents, duplicates, reflagged } = await fileEvents(tx, events, settleSeconds);
   const requarantined = await insertQuarantined(
     tx,
     parsed.quarantined.map((entry) => ({ receipt, receivedAt, source, item: entry })),
@@ -102,6 +103,7 @@ async function file(
   await markReplayed(tx, [item.id]);
   await insertArgKeys(tx, argKeysOf(events), ARG_KEYS_MAX);
   const tallies: Tallies = new Map();
+  countReflagged(tallies, reflagged);
   const tally = tallyOf(tallies, receivedAt, source);
   // A body that counted as one item is now counted by the items it turned out to hold.
   tally.accepted += parsed.accepted - 1;

@@ -1,8 +1,8 @@
 import type { Connection } from "../postgres/pool.ts";
-import type { JsonObject } from "./json.ts";
+import { unpackBody, type PackedBody } from "../receipt-body.ts";
 import { COUNTS, EARLIEST, LATEST, type MessageState } from "./merge.ts";
 import type { QuarantinedItem } from "./parse.ts";
-import { likenessOf, LIKENESS_KEYS, type HeldEvent, type MessageGroup, type PlannedEvent } from "./plan.ts";
+import type { MessageGroup, PlannedEvent } from "./plan.ts";
 
 /** The statements of the projecting transaction, in the order in which it uses them. One function is one statement. */
 
@@ -42,10 +42,10 @@ export interface ReceiptBody {
 }
 
 export async function readBodies(tx: Connection, claimed: readonly ClaimedReceipt[]): Promise<ReceiptBody[]> {
-  const bodies = await tx.query<ReceiptBody>({
+  const bodies = await tx.query<Omit<ReceiptBody, "body"> & PackedBody>({
     name: "read bodies",
     // The times let PostgreSQL look only into the partitions that can hold these receipts.
-    text: `SELECT id, received_at AS "receivedAt", source, body FROM receipts
+    text: `SELECT id, received_at AS "receivedAt", source, codec, bytes, body FROM receipts
       WHERE id = ANY ($1) AND received_at BETWEEN $2 AND $3 ORDER BY id`,
     values: [
       claimed.map(({ receipt }) => receipt),
@@ -53,7 +53,12 @@ export async function readBodies(tx: Connection, claimed: readonly ClaimedReceip
       new Date(Math.max(...claimed.map(({ receivedAt }) => receivedAt.getTime()))),
     ],
   });
-  return bodies.rows;
+  return bodies.rows.map(({ id, receivedAt, source, ...packed }) => ({
+    id,
+    receivedAt,
+    source,
+    body: unpackBody(packed),
+  }));
 }
 
 export interface MessageRow {
@@ -78,6 +83,25 @@ const STATE_COLUMNS = STATE_TYPES.replaceAll(
 
 /** Key of a message's group, from its row. Must equal `groupByMessage`'s. */
 const KEY_OF_ROW = "coalesce('message:' || message_id, 'source:' || source)";
+/** The rows of some groups: `groupValues` are its parameters. */
+const IN_GROUPS = "message_id = ANY ($1) OR (message_id IS NULL AND source = ANY ($2))";
+
+function groupValues(groups: readonly MessageGroup[]): [string[], number[]] {
+  return [
+    groups.flatMap(({ messageId }) => messageId ?? []),
+    groups.filter(({ messageId }) => messageId === null).map(({ source }) => source),
+  ];
+}
+
+/** The groups whose messages the ledger holds at this moment, by key. Locks nothing, so it promises nothing. */
+export async function findSeen(tx: Connection, groups: readonly MessageGroup[]): Promise<Set<string>> {
+  const found = await tx.query<{ key: string }>({
+    name: "find seen messages",
+    text: `SELECT ${KEY_OF_ROW} AS key FROM messages WHERE ${IN_GROUPS}`,
+    values: groupValues(groups),
+  });
+  return new Set(found.rows.map(({ key }) => key));
+}
 
 /**
  * Inserts the messages that the ledger has not seen, with the state that this batch gives them, and orders their
@@ -133,49 +157,39 @@ export async function lockMessages(tx: Connection, groups: readonly MessageGroup
   const locked = await tx.query<MessageRow>({
     name: "lock messages",
     text: `SELECT id, ${KEY_OF_ROW} AS key FROM messages
-      WHERE message_id = ANY ($1) OR (message_id IS NULL AND source = ANY ($2))
-      ORDER BY id FOR NO KEY UPDATE`,
-    values: [
-      groups.flatMap(({ messageId }) => messageId ?? []),
-      groups.filter(({ messageId }) => messageId === null).map(({ source }) => source),
-    ],
+      WHERE ${IN_GROUPS} ORDER BY id FOR NO KEY UPDATE`,
+    values: groupValues(groups),
   });
   return locked.rows;
 }
 
-/** The held events that can make one of the batch a duplicate (same id) or a twin (same type and time), by message. */
-export async function readHeldEvents(
-  tx: Connection,
-  candidates: readonly { message: number; group: MessageGroup }[],
-): Promise<Map<number, HeldEvent[]>> {
-  const rows = candidates.flatMap(({ message, group }) =>
-    group.events.map(({ event }) => [message, event.eventId, event.type, new Date(event.occurredAtMs).toISOString()]),
-  );
-  const found = await tx.query<{
-    message: number;
-    eventId: string;
-    type: string;
-    occurredAt: Date;
-    recipient: string | null;
-    detail: JsonObject;
-  }>({
-    name: "read held events",
-    text: `SELECT DISTINCT ON (held.message, held.event_id) held.message, held.event_id AS "eventId", held.type,
-        held.occurred_at AS "occurredAt", held.recipient,
-        jsonb_build_object(${LIKENESS_KEYS.map((key) => `'${key}', held.detail->'${key}'`).join(", ")}) AS detail
-      FROM (SELECT (item->>0)::bigint AS message, item->>1 AS event_id, item->>2 AS type, (item->>3)::timestamptz AS occurred_at
-            FROM jsonb_array_elements($1::jsonb) AS item) AS new
-      JOIN events AS held ON held.message = new.message
-        AND (held.event_id = new.event_id OR (held.type = new.type AND held.occurred_at = new.occurred_at))`,
+export interface Replacement {
+  message: number;
+  /** The repaired event. */
+  eventId: string;
+  by: { eventId: string; receipt: number | null };
+}
+
+/** Removes repaired events whose place others take, and writes down which. Their messages are locked. */
+export async function removeReplaced(tx: Connection, replaced: readonly Replacement[]): Promise<void> {
+  const rows = replaced.map(({ message, eventId, by }) => ({
+    message,
+    event_id: eventId,
+    by: by.eventId,
+    receipt: by.receipt,
+  }));
+  await tx.query({
+    name: "remove replaced",
+    text: `WITH replaced AS (
+        SELECT * FROM jsonb_to_recordset($1::jsonb) AS row (message bigint, event_id text, by text, receipt bigint)
+      ), noted AS (
+        UPDATE repairs AS r SET replaced_at = now(), replaced_by = row.by, replaced_by_receipt = row.receipt
+        FROM replaced AS row WHERE r.message = row.message AND r.event_id = row.event_id
+          AND r.outcome = 'filed' AND r.replaced_at IS NULL
+      )
+      DELETE FROM events AS e USING replaced AS row WHERE e.message = row.message AND e.event_id = row.event_id`,
     values: [JSON.stringify(rows)],
   });
-  const byMessage = new Map<number, HeldEvent[]>();
-  for (const { message, eventId, type, occurredAt, recipient, detail } of found.rows) {
-    const held = byMessage.get(message) ?? [];
-    held.push({ eventId, likeness: likenessOf({ type, occurredAtMs: occurredAt.getTime(), recipient, detail }) });
-    byMessage.set(message, held);
-  }
-  return byMessage;
 }
 
 export interface NewEvent extends PlannedEvent {
@@ -188,9 +202,9 @@ export interface NewEvent extends PlannedEvent {
  * @returns how many rows were really inserted.
  */
 export async function insertEvents(tx: Connection, events: readonly NewEvent[]): Promise<number> {
-  const rows = events.map(({ message, event, source, receipt, twin }) => ({
+  const rows = events.map(({ message, event, source, receipt, twin, order }) => ({
     message,
-    occurred_at: new Date(event.occurredAtMs).toISOString(),
+    occurred_at: isoTime(event.occurredAtMs),
     receipt,
     ordinal: event.ordinal,
     source,
@@ -200,13 +214,14 @@ export async function insertEvents(tx: Connection, events: readonly NewEvent[]):
     type: event.type,
     recipient: event.recipient,
     detail: event.detail,
+    origin: order?.origin,
   }));
   const inserted = await tx.query({
     name: "insert events",
     text: `INSERT INTO events (message, occurred_at, receipt, ordinal, origin, source, twin, nameless, event_id, type, recipient, detail)
-      SELECT message, occurred_at, receipt, ordinal, 'webhook', source, twin, nameless, event_id, type, recipient, detail
+      SELECT message, occurred_at, receipt, ordinal, coalesce(origin, 'webhook'), source, twin, nameless, event_id, type, recipient, detail
       FROM jsonb_to_recordset($1::jsonb) AS row (message bigint, occurred_at timestamptz, receipt bigint, ordinal integer,
-        source smallint, twin boolean, nameless boolean, event_id text, type text, recipient text, detail jsonb)
+        origin origin, source smallint, twin boolean, nameless boolean, event_id text, type text, recipient text, detail jsonb)
       ON CONFLICT DO NOTHING`,
     values: [JSON.stringify(rows)],
   });
@@ -261,11 +276,14 @@ export async function setMessages(
   );
 }
 
+export interface TwinChange {
+  message: number;
+  eventId: string;
+  twin: boolean;
+}
+
 /** Sets the twin flag of events whose messages are locked. */
-export async function setTwins(
-  tx: Connection,
-  changes: readonly { message: number; eventId: string; twin: boolean }[],
-): Promise<void> {
+export async function setTwins(tx: Connection, changes: readonly TwinChange[]): Promise<void> {
   await tx.query(
     `UPDATE events AS e SET twin = row.twin
      FROM jsonb_to_recordset($1::jsonb) AS row (message bigint, "eventId" text, twin boolean)
@@ -302,8 +320,8 @@ export async function markReplayed(tx: Connection, quarantine: readonly number[]
 
 export async function insertArgKeys(tx: Connection, keys: readonly string[], keysMax: number): Promise<void> {
   await tx.query(
-    `INSERT INTO arg_keys (key) SELECT key FROM unnest($1::text[]) AS key
-     WHERE (SELECT count(*) FROM arg_keys) < $2 ORDER BY key ON CONFLICT DO NOTHING`,
+    `INSERT INTO arg_keys (key) SELECT key FROM unnest($1::text[]) AS key WHERE key NOT IN (SELECT key FROM arg_keys)
+     ORDER BY key LIMIT greatest($2 - (SELECT count(*) FROM arg_keys), 0) ON CONFLICT DO NOTHING`,
     [keys, keysMax],
   );
 }
@@ -313,9 +331,19 @@ export async function deleteFromInbox(tx: Connection, receipts: readonly number[
 }
 
 function stateRow(state: MessageState): Record<string, unknown> {
-  const times = Object.fromEntries(
-    Object.entries(state.times).map(([column, milliseconds]) => [column, new Date(milliseconds).toISOString()]),
-  );
   const { delivery, source, recipient, categories, args, counts } = state;
-  return { ...times, ...counts, delivery, source, recipient, categories, args };
+  const row: Record<string, unknown> = { ...counts, delivery, source, recipient, categories, args };
+  for (const column in state.times) {
+    const milliseconds = state.times[column as keyof MessageState["times"]];
+    if (milliseconds !== undefined) row[column] = isoTime(milliseconds);
+  }
+  return row;
+}
+
+let lastTime = { milliseconds: 0, text: new Date(0).toISOString() };
+
+/** The times of a message are often one and the same, and to write a date costs more than to compare a number. */
+function isoTime(milliseconds: number): string {
+  if (lastTime.milliseconds !== milliseconds) lastTime = { milliseconds, text: new Date(milliseconds).toISOString() };
+  return lastTime.text;
 }

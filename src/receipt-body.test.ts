@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BODY_BYTES_MAX } from "./limits.ts";
+import { packBody, unpackBody, unpackDamagedBody } from "./receipt-body.ts";
+import { RECEIPT_DICTIONARY_1 } from "./receipt-dictionary.ts";
+
+const EVENT = '[{"email":"a@example.com","event":"processed","sg_event_id":"abc","timestamp":1767225600}]\r\n';
+
+describe("a body", () => {
+  it("comes out as it went in, whatever its bytes are", () => {
+    const bodies = fc.oneof(
+      fc.uint8Array({ maxLength: 5_000 }).map((bytes) => Buffer.from(bytes)),
+      fc.tuple(fc.json(), fc.nat(200)).map(([json, times]) => Buffer.from(`[${`${json},\r\n`.repeat(times)}]`)),
+    );
+    fc.assert(
+      fc.property(bodies, (body) => {
+        expect(unpackBody(packBody(body)).equals(body)).toBe(true);
+      }),
+    );
+  });
+
+  it("of the largest size comes out as it went in", () => {
+    const body = Buffer.alloc(BODY_BYTES_MAX, EVENT);
+    const packed = packBody(body);
+    expect(packed.body.length).toBeLessThan(body.length / 100);
+    expect(unpackBody(packed).equals(body)).toBe(true);
+  });
+
+  it("that would only grow is kept as it came", () => {
+    const body = createHash("sha256").update("random").digest();
+    expect(packBody(body)).toEqual({ codec: 0, bytes: null, body });
+    expect(packBody(Buffer.alloc(0))).toEqual({ codec: 0, bytes: null, body: Buffer.alloc(0) });
+  });
+
+  it("of one event shrinks to less than half, by the dictionary", () => {
+    expect(packBody(Buffer.from(EVENT)).body.length).toBeLessThan(EVENT.length / 2);
+  });
+
+  it("that was damaged is refused, and for an audit is what stands there", () => {
+    const packed = packBody(Buffer.from(EVENT));
+    const damaged = { ...packed, body: packed.body.subarray(0, -3) };
+    expect(() => unpackBody(damaged)).toThrow();
+    expect(unpackDamagedBody(damaged)).toBe(damaged.body);
+    expect(() => unpackBody({ ...packed, bytes: 5 })).toThrow("length");
+    expect(() => unpackBody({ ...packed, codec: 9 })).toThrow("does not know");
+  });
+});
+
+it("the first dictionary is what it always was, or old receipts could not be read", () => {
+  expect(createHash("sha256").update(RECEIPT_DICTIONARY_1).digest("hex")).toBe(
+    "e43754d280d928c96b6fb72c39e6e2a36cafae656f27859ec58253bbb1c8e2b6",
+  );
+});
