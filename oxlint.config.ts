@@ -11,7 +11,7 @@ type Rules = NonNullable<OxlintConfig["rules"]>;
 const STAGES = ["intake", "ledger", "enrichment", "reconcile", "audit", "health", "alerts", "views", "simulator"];
 
 /** The only files that know everybody. */
-const COMPOSITION = ["src/main.ts", "src/service.ts", "src/cli.ts", "src/commands/**"];
+const COMPOSITION = ["src/main.ts", "src/service.ts", "src/waiting-room.ts", "src/cli.ts", "src/commands/**"];
 
 interface Forbidden {
   regex?: string;
@@ -44,7 +44,7 @@ function folders(names: readonly string[], message: string): Forbidden {
 }
 
 const COMPOSERS: Forbidden = {
-  regex: "^(\\./|(\\.\\./)+)(main\\.ts|service\\.ts|cli\\.ts|commands/)",
+  regex: "^(\\./|(\\.\\./)+)(main\\.ts|service\\.ts|waiting-room\\.ts|cli\\.ts|commands/)",
   message: "main.ts, cli.ts and commands/ know everybody; nobody knows them.",
 };
 
@@ -226,6 +226,8 @@ export default defineConfig({
       rules: { ...mayNotImport(OUTSIDE_SRC), "no-console": "off", "import/max-dependencies": "off" },
     },
     { files: ["src/config.ts"], rules: { "node/no-process-env": "off" } },
+    // All bounds in one file is the point of it (promise P8), and most of it is their reasons.
+    { files: ["src/limits.ts"], rules: { "max-lines": "off" } },
     {
       files: ["web/**"],
       plugins: ["react", "jsx-a11y"],

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { addDemoCommand } from "./commands/demo.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
+import { addReconcileCommand } from "./commands/reconcile.ts";
 import { addReplayCommand } from "./commands/replay.ts";
 import { addSimulateCommand } from "./commands/simulate.ts";
 import { addTokenCommand } from "./commands/token.ts";
@@ -28,6 +29,7 @@ function createProgram(): Command {
   addDemoCommand(program);
   addVerifyCommand(program);
   addReplayCommand(program);
+  addReconcileCommand(program);
   addTokenCommand(program);
   addDoctorCommand(program);
   // Only commands made before this inherit nothing: each must be told to throw rather than to exit by itself.

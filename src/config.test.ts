@@ -27,6 +27,11 @@ describe("the settings", () => {
     ["HOLDFAST_SOURCES", "default=abc"],
     ["HOLDFAST_SOURCES", "a=1;a=2"],
     ["HOLDFAST_LOG_LEVEL", "loud"],
+    ["HOLDFAST_SUBUSERS", "shop"],
+    ["HOLDFAST_SUBUSERS", "shop=a;shop=b"],
+    ["HOLDFAST_ACCOUNT_TIME_ZONE", "Europe/Atlantis"],
+    ["HOLDFAST_ACCOUNT_TIME_ZONE", "+02:00"],
+    ["HOLDFAST_RECONCILE", "sometimes"],
     ["HOLDFAST_API_CALLS_PER_MINUTE", "0"],
   ])("refuse %s=%s, naming it", (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(UsageError);
@@ -51,5 +56,18 @@ describe("the settings", () => {
       ["billing", "AAAA==,BBBB"],
       ["marketing", " CCCC "],
     ]);
+  });
+
+  test("read which sources belong to subusers, and the account's time zone", () => {
+    const config = readConfig({
+      HOLDFAST_SUBUSERS: "shop=shop-eu; blog = blog.1",
+      HOLDFAST_ACCOUNT_TIME_ZONE: "Europe/Berlin",
+    });
+    expect([...(config.HOLDFAST_SUBUSERS ?? [])]).toEqual([
+      ["shop", "shop-eu"],
+      ["blog", "blog.1"],
+    ]);
+    expect(config.HOLDFAST_ACCOUNT_TIME_ZONE).toBe("Europe/Berlin");
+    expect(readConfig({})).toMatchObject({ HOLDFAST_ACCOUNT_TIME_ZONE: "UTC", HOLDFAST_RECONCILE: "repair" });
   });
 });

@@ -105,6 +105,28 @@ function sources(value: string): ReadonlyMap<string, string> {
   return found;
 }
 
+/** `source=subuser;source=subuser`. */
+function subusers(value: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const entry of value.split(";").filter((part) => part.trim() !== "")) {
+    const [, source, subuser] = /^\s*([a-z0-9][a-z0-9_-]{0,62})\s*=\s*(\S{1,64})\s*$/.exec(entry) ?? [];
+    if (source === undefined || subuser === undefined) throw new Error("must look like source=subuser;source=subuser");
+    if (found.has(source)) throw new Error(`names the source ${source} twice`);
+    found.set(source, subuser);
+  }
+  return found;
+}
+
+function timeZone(value: string): string {
+  try {
+    // An offset has the other sign in PostgreSQL, and knows no summer time.
+    if (!/^[A-Za-z]/.test(value)) throw new Error("no name");
+    return new Intl.DateTimeFormat("en", { timeZone: value }).resolvedOptions().timeZone;
+  } catch {
+    throw new Error("must be a time zone of the IANA list, such as Europe/Berlin");
+  }
+}
+
 /** The only list of settings. `.env.example` is checked against it. */
 export const SETTINGS = {
   DATABASE_URL: {
@@ -168,6 +190,22 @@ export const SETTINGS = {
       "Ask the API about simulated messages too. Only sensible when SENDGRID_API_URL is the simulator's double.",
     default: "false",
     parse: flag,
+  },
+  HOLDFAST_SUBUSERS: {
+    description:
+      "Which sources carry the events of subusers: source=subuser;source=subuser. All others belong to the account of the API key.",
+    parse: subusers,
+  },
+  HOLDFAST_ACCOUNT_TIME_ZONE: {
+    description: "The time zone of the SendGrid account, in which it counts its days, such as Europe/Berlin.",
+    default: "UTC",
+    parse: timeZone,
+  },
+  HOLDFAST_RECONCILE: {
+    description:
+      "The nightly check against SendGrid's records: repair (and file what is missing), check (only look) or off.",
+    default: "repair",
+    parse: oneOf(["repair", "check", "off"]),
   },
   HOLDFAST_SPOOL_MIB: {
     description: "How much may wait on disk while PostgreSQL is away, in MiB. Beyond it POSTs are only refused.",

@@ -36,6 +36,7 @@ export const CLIENT_ERRORS = {
   fixed_by_settings: [409, "This comes from the settings of the process and can only be changed there."],
   simulation_running: [409, "A simulation or a purge is under way. Wait until it has ended."],
   simulation_unavailable: [409, "This process takes no webhooks, so it can simulate nothing."],
+  orders_full: [409, "As many checks are waiting as can. Wait until one has ended."],
   query_too_slow: [503, "The search took too long and was stopped. Narrow it by time or address."],
   busy: [503, "Too many searches are running. Try again in a moment."],
   foreign_origin: [403, "A page of another origin may not change anything here."],

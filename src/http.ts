@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Server } from "node:net";
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from "fastify";
 import { ClientError } from "./errors.ts";
 import {
@@ -68,6 +69,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     return reply.status(told.status).send(told.body());
   });
   return app;
+}
+
+/** As this machine reaches it: a server that listens everywhere is on the loopback address too. */
+export function urlOf(address: ReturnType<Server["address"]>): string {
+  if (address === null || typeof address === "string") throw new Error("the server listens on no port");
+  if (address.address === "0.0.0.0" || address.address === "::") return `http://127.0.0.1:${address.port}`;
+  return `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`;
 }
 
 /** What the client is told of an error. */

@@ -354,7 +354,7 @@ export const RECONCILE_SUPPRESSION_PAGES_MAX = 20;
 export const RECONCILE_SUPPRESSION_SECONDS = 24 * 3_600;
 /** Totals and suppression lists have no published limit; SendGrid's other v3 endpoints allow 600 a minute. */
 export const RECORDS_CALLS_PER_MINUTE = 60;
-/** Calls without a usable answer before a question is given up; the API is left alone for longer and longer between them. */
+/** Calls without a usable answer before an API is given up for a run (it is left alone for longer and longer between them); failed runs before a night is. */
 export const RECONCILE_TRIES_MAX = 3;
 /** Answers 429 to one question before it is given up: each is waited out. */
 export const RECONCILE_LIMITED_MAX = 60;

@@ -5,6 +5,7 @@ import { UsageError } from "./errors.ts";
 import { STOP_MS_MAX } from "./limits.ts";
 import { createLog, type Log } from "./log.ts";
 import { startService, type Service } from "./service.ts";
+import { StartInterrupted } from "./waiting-room.ts";
 
 /** What is off, and how to turn it on, in one line. */
 function whatIsOff(config: Config): string | undefined {
@@ -41,6 +42,7 @@ export async function runService(): Promise<void> {
     log = createLog(config.HOLDFAST_LOG_LEVEL);
     service = await startService(config, log);
   } catch (error) {
+    if (error instanceof StartInterrupted) return;
     if (!(error instanceof UsageError)) throw error;
     process.stderr.write(`holdfast: ${error.message}\n`);
     process.exitCode = 2;

@@ -75,6 +75,21 @@ export const inboxOldestSeconds = new Gauge({
   registers,
 });
 
+/** Read from the database at each scrape. Kinds are a short list. */
+export const alertsOpen = new Gauge({
+  name: "holdfast_alerts_open",
+  help: "Alerts that are open, by kind.",
+  labelNames: ["kind"] as const,
+  registers,
+});
+
+export const reconciliationCalls = new Counter({
+  name: "holdfast_reconciliation_calls_total",
+  help: "Calls to SendGrid's records, by what was asked (logs, messages, stats, suppressions) and by how they ended.",
+  labelNames: ["api", "result"] as const,
+  registers,
+});
+
 export const enrichmentCalls = new Counter({
   name: "holdfast_enrichment_calls_total",
   help: "Calls to SendGrid's API, by API (logs, messages) and by how they ended.",

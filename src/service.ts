@@ -1,38 +1,49 @@
 import { randomBytes } from "node:crypto";
-import type { Server } from "node:net";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { createAlertWatch } from "./alerts/alerts.ts";
 import { createAlertDelivery, type AlertDelivery } from "./alerts/delivery.ts";
+import { reconcileSettings } from "./commands/reconcile-settings.ts";
 import type { Config } from "./config.ts";
 import { createEnricher } from "./enrichment/enricher.ts";
 import { UsageError } from "./errors.ts";
 import { createDiskWatch, type DiskWatch } from "./health/disk.ts";
 import { auditDurability } from "./health/durability.ts";
 import { createHeartbeat } from "./health/heartbeat.ts";
-import { createHttpServer } from "./http.ts";
+import { createHttpServer, urlOf } from "./http.ts";
 import { createAppender, type Appender } from "./intake/append.ts";
 import { createSpoolDrain } from "./intake/drain.ts";
 import { createKeyRing, type KeyRing } from "./intake/keys.ts";
 import { createPartitionKeeper, ensurePartitions } from "./intake/partitions.ts";
 import { createRefusals } from "./intake/refusals.ts";
 import { registerIntake } from "./intake/route.ts";
-import { configuredSources, registerSources, simulationSource, type Source } from "./intake/sources.ts";
-import { openSpool, type Spool } from "./intake/spool.ts";
+import {
+  configuredSources,
+  registerSources,
+  simulationSource,
+  type ConfiguredSource,
+  type Source,
+} from "./intake/sources.ts";
+import type { Spool } from "./intake/spool.ts";
 import { createProjector } from "./ledger/projector.ts";
 import { createPurger } from "./ledger/purge.ts";
 import { createRatesPruner } from "./ledger/rates.ts";
+import { createRepairer } from "./ledger/repair.ts";
 import { createReplayer } from "./ledger/replay.ts";
+import { STOP_ORDERLY_MS_MAX } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Loop } from "./loop.ts";
 import * as metrics from "./metrics.ts";
-import { openDatabase } from "./postgres/database.ts";
+import { openDatabase, type Database } from "./postgres/database.ts";
 import type { Pool } from "./postgres/pool.ts";
+import { createReconciler, type ReconcilerOptions } from "./reconcile/schedule.ts";
+import { createRecordsClient } from "./sendgrid/records-client.ts";
 import { createSimulationJob, type SimulationJob } from "./simulator/job.ts";
 import { simulatorKey, type SimulatorKey } from "./simulator/key.ts";
 import { VERSION } from "./version.ts";
 import { createLoginLink, ensureAdmin } from "./views/admin.ts";
 import { registerViews } from "./views/views.ts";
+import { createWaitingRoom, type WaitingRoom } from "./waiting-room.ts";
 
 const MIB = 1024 * 1024;
 
@@ -55,30 +66,34 @@ export interface Service {
  */
 export async function startService(config: Config, log: Log): Promise<Service> {
   const configured = configuredSources(config);
-  const database = await openDatabase({ databaseUrl: config.DATABASE_URL, dataDir: config.HOLDFAST_DATA_DIR, log });
-  const stops: (() => Promise<void>)[] = [() => database.stop()];
+  const room = createWaitingRoom(config, log, async () => [...configured, await simulationOf(config)]);
+  const database = await openDatabaseFrom(room, config, log);
+  const stops: (() => Promise<void>)[] = [() => database.stop(), () => room.leave()];
   const stop = async (): Promise<void> => {
+    // Whoever waits for a connection that does not answer must hear so in time. What is rolled back was never acknowledged.
+    const cutting = setTimeout(() => {
+      log.warn({ connections: database.cut() }, "PostgreSQL does not answer in time: the connections to it are cut");
+    }, STOP_ORDERLY_MS_MAX);
     // Last started, first stopped. A part that fails to stop must not keep the others from it.
     for (const stopPart of stops.splice(0).reverse()) {
       await stopPart().catch((error: unknown) => log.error({ err: error }, "a part did not stop cleanly"));
     }
+    clearTimeout(cutting);
   };
   try {
     const { pool, databaseUrl } = database;
     await checkDurability(pool, config.HOLDFAST_ALLOW_UNSAFE, log);
     await ensurePartitions(pool, new Date());
     const simulator = await simulatorKey(config.HOLDFAST_DATA_DIR);
-    const registered = await registerSources(pool, [...configured, simulationSource(simulator.publicKeyText)]);
+    const registered = await registerSources(pool, [...configured, await simulationOf(config)]);
     const keyRing = createKeyRing({ pool, log, configured: registered });
     // Before the first POST comes, or it would be refused for a key that an admin added on the page.
     await keyRing.tick();
-    const spool = await openSpool(join(config.HOLDFAST_DATA_DIR, "spool"), config.HOLDFAST_SPOOL_MIB * MIB, (file) =>
-      log.error({ file }, "a spooled POST cannot be read and was set aside"),
-    );
+    const spool = await room.spool();
     const disk = createDiskWatch(config.HOLDFAST_DATA_DIR, config.HOLDFAST_DISK_FREE_MIB * MIB);
     await disk.look();
     const instance = randomBytes(6).toString("base64url");
-    const context: Context = { config, log, pool, databaseUrl, keyRing, spool, disk, instance, simulator };
+    const context: Context = { config, log, pool, databaseUrl, keyRing, spool, disk, instance, simulator, room };
 
     const delivery = createAlertDelivery({
       pool,
@@ -119,6 +134,22 @@ interface Context {
   disk: DiskWatch;
   instance: string;
   simulator: SimulatorKey;
+  room: WaitingRoom;
+}
+
+async function simulationOf(config: Config): Promise<ConfiguredSource> {
+  return simulationSource((await simulatorKey(config.HOLDFAST_DATA_DIR)).publicKeyText);
+}
+
+/** A PostgreSQL elsewhere that is away is waited for, with open ears; our own is started, and tells if it cannot be. */
+async function openDatabaseFrom(room: WaitingRoom, config: Config, log: Log): Promise<Database> {
+  const { DATABASE_URL: databaseUrl, HOLDFAST_DATA_DIR: dataDir } = config;
+  try {
+    return await openDatabase({ databaseUrl, dataDir, log, onAway: (reason) => room.wait(reason) });
+  } catch (error) {
+    await room.leave();
+    throw error;
+  }
 }
 
 /** Promise P1 cannot be kept on a server that loses what it committed, so such a server is refused unless allowed. */
@@ -138,7 +169,7 @@ async function serve(
   context: Context,
   wakeProjector: () => void,
 ): Promise<{ url: string; app: FastifyInstance; appender: Appender; loops: Loop[]; simulation: SimulationJob }> {
-  const { config, log, pool, databaseUrl, keyRing, spool, disk, instance, simulator } = context;
+  const { config, log, pool, databaseUrl, keyRing, spool, disk, instance, simulator, room } = context;
   const { sources } = keyRing;
   const app = createHttpServer({ log });
   const appender = createAppender({
@@ -175,16 +206,10 @@ async function serve(
   });
   const shown = { webRoot, spoolState, simulation: config.HOLDFAST_ROLES.has("intake") ? simulation : undefined };
   await registerViews(app, { pool, databaseUrl, log, config, version: VERSION, instance, ...shown });
-  await app.listen({ host: config.HOST, port: config.PORT });
+  await room.leave();
+  await app.listen({ host: config.HOST, port: room.port() ?? config.PORT });
   for (const loop of loops) loop.start();
   return { url: urlOf(app.server.address()), app, appender, loops, simulation };
-}
-
-/** As this machine reaches it: a server that listens everywhere is on the loopback address too. */
-function urlOf(address: ReturnType<Server["address"]>): string {
-  if (address === null || typeof address === "string") throw new Error("the server listens on no port");
-  if (address.address === "0.0.0.0" || address.address === "::") return `http://127.0.0.1:${address.port}`;
-  return `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`;
 }
 
 function startStages(context: Context, delivery: AlertDelivery): { loops: Loop[]; wakeProjector: () => void } {
@@ -209,6 +234,7 @@ function startStages(context: Context, delivery: AlertDelivery): { loops: Loop[]
       ? [
           projector,
           createReplayer({ pool, log, settleSeconds }),
+          createRepairer({ pool, log, settleSeconds }),
           createPurger({ pool, log }),
           createRatesPruner({ pool, log }),
         ]
@@ -227,15 +253,26 @@ function startStages(context: Context, delivery: AlertDelivery): { loops: Loop[]
         ]
       : []),
     ...(roles.has("maintenance")
-      ? [createAlertWatch({ pool, log, delivery }), createPartitionKeeper({ pool, log })]
+      ? [
+          createAlertWatch({ pool, log, delivery }),
+          createPartitionKeeper({ pool, log }),
+          createReconciler({ pool, log, ...reconcileSettings(config), ...recordsOf(config) }),
+        ]
       : []),
   ];
   for (const loop of loops) loop.start();
   return { loops, wakeProjector: () => projector.wake() };
 }
 
+function recordsOf(config: Config): Pick<ReconcilerOptions, "client" | "isKeySet" | "nightly"> {
+  const { SENDGRID_API_KEY: apiKey, SENDGRID_API_URL: apiUrl, HOLDFAST_RECONCILE: nightly } = config;
+  return { client: createRecordsClient({ apiKey: apiKey ?? "", apiUrl }), isKeySet: apiKey !== undefined, nightly };
+}
+
 async function stopAll(loops: readonly Loop[]): Promise<void> {
-  await Promise.all(loops.map((loop) => loop.stop()));
+  const stopped = await Promise.allSettled(loops.map((loop) => loop.stop()));
+  // Not before all have ended: what stops next is what they stand on.
+  for (const one of stopped) if (one.status === "rejected") throw one.reason;
 }
 
 async function makeLoginUrl(pool: Pool, config: Config, url: string): Promise<string> {

@@ -1,6 +1,7 @@
 import { createEnricher, type Enricher, type EnricherOptions } from "../src/enrichment/enricher.ts";
 import { createLog } from "../src/log.ts";
-import { startApiDouble, type ApiDouble, type ApiDoubleOptions } from "../src/simulator/api-double.ts";
+import type { ApiDoubleOptions } from "../src/simulator/api-context.ts";
+import { startApiDouble, type ApiDouble } from "../src/simulator/api-double.ts";
 import { testDatabase, type TestDatabase } from "./database.ts";
 
 /** What a test says of a mail. Times are seconds from the world's beginning; most mail is a delivered invoice. */

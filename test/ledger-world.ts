@@ -107,7 +107,9 @@ export async function ledgerWorld(pool: Pool): Promise<LedgerWorld> {
       return JSON.parse(JSON.stringify(dumped)) as unknown;
     },
     async clear() {
-      await pool.query("TRUNCATE events, messages, quarantine, tallies, enrichments, inbox, receipts, arg_keys");
+      await pool.query(
+        "TRUNCATE events, messages, quarantine, tallies, enrichments, inbox, receipts, arg_keys, repair_orders, repairs",
+      );
     },
     async verify({ range = {}, ...options } = {}) {
       const state = options.state ?? startState(range);

@@ -148,3 +148,60 @@ function id(result: { rows: { id: number }[] }): number {
   if (row === undefined) throw new Error("the row was not inserted");
   return row.id;
 }
+
+/** The result of a day, as reconcile writes it: 5,000 events, all held, unless told otherwise. */
+export async function seedReconciliation(pool: Pool, result: Record<string, unknown> & { day: string }): Promise<void> {
+  const { kinds, ...columns } = result;
+  await insertRow(pool, "reconciliations", {
+    account: "",
+    run: 1,
+    state: "equal",
+    final: true,
+    missing: 0,
+    repaired: 0,
+    open: 0,
+    time_zone: "Europe/Berlin",
+    checked_at: new Date(`${result.day}T23:30:00Z`),
+    ...columns,
+    kinds: JSON.stringify(kinds ?? [seedFigures("processed", 3_000), seedFigures("delivered", 2_000)]),
+  });
+}
+
+/** The figures of one kind of event on a day. */
+export function seedFigures(
+  kind: string,
+  sendgrid: number | null,
+  more: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const rest = { missing: 0, repaired: 0, open: 0, surplus: 0, checkedBy: "totals", confidence: "certain" };
+  return { kind, sendgrid, held: sendgrid ?? 0, ...rest, ...more };
+}
+
+export async function seedGap(pool: Pool, gap: Record<string, unknown> & { day: string }): Promise<number> {
+  sequence += 1;
+  return insert(pool, "gaps", {
+    account: "",
+    identity: `gap ${sequence}`,
+    kind: "delivered",
+    rule: "logs",
+    confidence: "confirmed",
+    ...gap,
+  });
+}
+
+let sequence = 0;
+
+export async function seedRepair(pool: Pool, repair: Record<string, unknown> & { gap: number }): Promise<void> {
+  await insertRow(pool, "repairs", { origin: "logs", outcome: "filed", item: "{}", ...repair });
+}
+
+export async function seedRun(pool: Pool, run: Record<string, unknown> = {}): Promise<number> {
+  const days = { from_day: "2026-03-01", to_day: "2026-03-01" };
+  return insert(pool, "reconciliation_runs", {
+    ...days,
+    repair: false,
+    name: "nightly check",
+    state: "finished",
+    ...run,
+  });
+}

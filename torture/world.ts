@@ -215,6 +215,8 @@ async function addInstance(
       HOLDFAST_ALLOW_UNSAFE: String(options.durable === false),
       HOLDFAST_DISK_FREE_MIB: String(SMALL_DISK_FREE_MIB),
       HOLDFAST_ENRICH_SIMULATED: "true",
+      // What a fault loses must stay lost, to be seen.
+      HOLDFAST_RECONCILE: "off",
       HOLDFAST_ENRICHMENT_SETTLE_SECONDS: "1",
       HOLDFAST_API_CALLS_PER_MINUTE: "6000",
       SENDGRID_API_KEY: api.apiKey,

@@ -1,5 +1,6 @@
 /** The double of SendGrid's API, in a process of its own, knowing the events of the benchmark's traffic. */
-import { startApiDouble, type ApiCalls, type ApiDouble } from "../../src/simulator/api-double.ts";
+import type { ApiCalls } from "../../src/simulator/api-context.ts";
+import { startApiDouble, type ApiDouble } from "../../src/simulator/api-double.ts";
 import { serveOrders } from "../child.ts";
 import { makePosts, type Cut } from "./posts.ts";
 import { loadSample } from "./sample.ts";

@@ -13,10 +13,16 @@ const NODE_MIN = [24, 6];
 export const NODE_ARGS = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=4"];
 
 /**
- * What Node makes of the sources is kept, with the types stripped: without the stripper in memory the service is 25 MB
- * smaller, and there in half the time. `npm ci` removes it with the rest.
+ * The environment of every command.
+ * NODE_COMPILE_CACHE: what Node makes of the sources is kept, with the types stripped. Without the stripper in memory the
+ * service is 25 MB smaller, and there in half the time. `npm ci` removes it with the rest.
+ * MALLOC_*: glibc gives back what buffers took, and keeps two heaps for its threads instead of eight for each core.
  */
-export const NODE_ENV = { NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/compiled") };
+export const NODE_ENV = {
+  NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/compiled"),
+  MALLOC_ARENA_MAX: "2",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+};
 
 /**
  * The Node to run Holdfast with: the checkout's own, else the one that runs this.

@@ -27,13 +27,13 @@ interface AlertRow extends Finding {
 export function createAlertWatch(options: {
   pool: Pool;
   log: Log;
-  delivery: Pick<AlertDelivery, "order">;
+  delivery: Pick<AlertDelivery, "order" | "findFailing">;
 }): AlertWatch {
   const { pool, log, delivery } = options;
 
   async function tick(): Promise<boolean> {
     const { opened, resolved } = await transaction(pool, async (tx) => {
-      const changes = await look(tx);
+      const changes = await look(tx, delivery);
       await delivery.order(tx, newsOf(changes));
       return changes;
     });
@@ -61,10 +61,10 @@ function newsOf({ opened, resolved }: Changes): AlertNews[] {
   return [...opened.map(tell("opened")), ...resolved.map(tell("resolved"))];
 }
 
-async function look(tx: Connection): Promise<Changes> {
+async function look(tx: Connection, delivery: Pick<AlertDelivery, "findFailing">): Promise<Changes> {
   const lock = await tx.query<{ taken: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS taken", [ALERT_LOCK]);
   if (lock.rows[0]?.taken !== true) return { opened: [], resolved: [] };
-  const findings = await findWrongs(tx);
+  const findings = [...(await findWrongs(tx)), ...(await delivery.findFailing(tx))];
   const opened = await tx.query<AlertRow & { isNew: boolean }>(
     `INSERT INTO alerts (kind, source, count, since)
      SELECT kind, source, count, since FROM jsonb_to_recordset($1::jsonb) AS row (kind text, source text, count bigint, since timestamptz)

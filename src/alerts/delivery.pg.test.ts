@@ -22,6 +22,7 @@ let delivery: AlertDelivery;
 const received: Received[] = [];
 let onReceived = (): void => undefined;
 let refusals = 1;
+let isSlackDown = false;
 
 beforeAll(async () => {
   db = await testDatabase();
@@ -30,7 +31,8 @@ beforeAll(async () => {
     request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
     request.on("end", () => {
       // The first delivery in the signed form is refused: it must come again.
-      const isRefused = request.url === "/standard" && (refusals -= 1) >= 0;
+      const isRefused =
+        (request.url === "/standard" && (refusals -= 1) >= 0) || (request.url === "/slack" && isSlackDown);
       received.push({ path: request.url ?? "", headers: request.headers, body });
       response.writeHead(isRefused ? 500 : 204).end();
       onReceived();
@@ -56,12 +58,14 @@ afterAll(async () => {
   await db.drop();
 });
 
+async function arrival(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    onReceived = resolve;
+  });
+}
+
 async function deliveries(count: number): Promise<Received[]> {
-  while (received.length < count) {
-    await new Promise<void>((resolve) => {
-      onReceived = resolve;
-    });
-  }
+  while (received.length < count) await arrival();
   return received;
 }
 
@@ -102,5 +106,50 @@ describe("an alert's delivery", () => {
     await tx.query("ROLLBACK");
     tx.release();
     expect((await db.pool.query("SELECT FROM pgboss.job")).rowCount).toBe(before.rowCount);
+  });
+
+  test("that fails again and again opens an alert of its own, told to others only and never with the address", async () => {
+    isSlackDown = true;
+    const watch = createAlertWatch({ pool: db.pool, log, delivery });
+    const states = async (): Promise<unknown[]> =>
+      (
+        await db.pool.query<object>(
+          "SELECT source, count, resolved_at IS NULL AS open FROM alerts WHERE kind = 'receiver_failing' ORDER BY id",
+        )
+      ).rows;
+    const heard = (): unknown[] =>
+      received
+        .filter(({ body }) => body.includes("receiver"))
+        .map(({ path, body }) => ({ path, body: JSON.parse(body) as unknown }));
+    const waiting = await db.pool.query<{ count: number }>("SELECT count(*) FROM pgboss.job WHERE state = 'retry'");
+    expect(waiting.rows).toEqual([{ count: 0 }]);
+
+    // The end of an alert is news too.
+    await db.pool.query("DELETE FROM inbox");
+    await watch.tick();
+    expect(await states()).toEqual([]);
+    const refusedTries = (): number =>
+      received.filter(({ path, body }) => path === "/slack" && body.includes("resolved")).length;
+    while (refusedTries() < 2) await arrival();
+    // The second refusal is written down a moment after it was given.
+    while ((await states()).length === 0) await watch.tick();
+    expect(await states()).toEqual([{ source: "slack receiver 1", count: 1, open: true }]);
+    while (heard().length === 0) await arrival();
+    expect(heard()).toMatchObject([
+      {
+        path: "/standard",
+        body: { type: "alert.opened", data: { kind: "receiver_failing", source: "slack receiver 1" } },
+      },
+    ]);
+    expect(JSON.stringify(heard())).not.toContain("127.0.0.1");
+
+    isSlackDown = false;
+    const before = refusedTries();
+    while (refusedTries() === before) await arrival();
+    do await watch.tick();
+    while ((await states()).some((row) => (row as { open: boolean }).open));
+    // Nobody was told of the end, and nothing is left to be told to the one that failed.
+    const jobs = await db.pool.query("SELECT FROM pgboss.job WHERE data -> 'news' ->> 'kind' = 'receiver_failing'");
+    expect(jobs.rowCount).toBe(1);
   });
 });

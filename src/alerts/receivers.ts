@@ -11,6 +11,11 @@ export interface AlertNews {
   sentence: string;
 }
 
+/** What a receiver is called where people see it; its address is a secret. `index` is its place in the settings, from 0. */
+export function receiverName({ form }: AlertReceiver, index: number): string {
+  return `${form} receiver ${index + 1}`;
+}
+
 /**
  * The request that tells a receiver. `slack` gets a text in the form that Slack and its likes take; `standard` gets the
  * news as JSON, signed by the Standard Webhooks scheme (standardwebhooks.com): HMAC-SHA-256 over id, timestamp and body.

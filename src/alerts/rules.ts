@@ -1,5 +1,12 @@
-import { ALERT_INBOX_AGE_SECONDS, ALERT_REFUSED_SECONDS } from "../limits.ts";
+import {
+  ALERT_GAP_SECONDS,
+  ALERT_INBOX_AGE_SECONDS,
+  ALERT_RECONCILIATION_DAYS,
+  ALERT_REFUSED_SECONDS,
+  ALERT_REPAIRED_DAYS,
+} from "../limits.ts";
 import type { Queryable } from "../postgres/pool.ts";
+import { silenceQuestion } from "./silence.ts";
 
 export type AlertKind =
   | "inbox_old"
@@ -12,9 +19,14 @@ export type AlertKind =
   | "source_unknown"
   | "spool_in_use"
   | "disk_low"
-  | "durability_unsafe";
+  | "durability_unsafe"
+  | "silence"
+  | "events_missing"
+  | "events_repaired"
+  | "reconciliation_failing"
+  | "receiver_failing";
 
-/** Something that is wrong now. `source` is empty when it concerns no single one. */
+/** Something that is wrong now. `source` is empty when it concerns no single one; a receiver of alerts stands there by its name. */
 export interface Finding {
   kind: AlertKind;
   source: string;
@@ -63,7 +75,9 @@ const RULES: readonly Rule[] = [
     kind: "enrichment_forbidden",
     // An account without Email Logs is asked through Messages, or the other way round: only without either it is off.
     text: `SELECT '' AS source, count(*) AS count, min(changed_at) AS since FROM provider_apis
-      WHERE NOT EXISTS (SELECT FROM provider_apis WHERE state = 'available') HAVING count(*) > 0`,
+      WHERE name IN ('logs', 'messages')
+        AND NOT EXISTS (SELECT FROM provider_apis WHERE name IN ('logs', 'messages') AND state = 'available')
+      HAVING count(*) > 0`,
     values: [],
   },
   {
@@ -96,9 +110,38 @@ const RULES: readonly Rule[] = [
     text: "SELECT '' AS source, count(*) AS count, min(started_at) AS since FROM instances WHERE unsafe <> '{}' HAVING count(*) > 0",
     values: [],
   },
+  { kind: "silence", ...silenceQuestion },
+  {
+    kind: "events_missing",
+    text: `SELECT coalesce(s.name, '') AS source, count(*) AS count, min(g.found_at) AS since
+      FROM gaps AS g LEFT JOIN sources AS s ON s.id = g.source
+      WHERE g.state IN ('open', 'ordered') AND g.confidence = 'confirmed' AND g.found_at < now() - make_interval(secs => $1)
+        AND s.simulated IS NOT TRUE
+      GROUP BY coalesce(s.name, '')`,
+    values: [ALERT_GAP_SECONDS],
+  },
+  {
+    kind: "events_repaired",
+    text: `SELECT coalesce(s.name, '') AS source, count(*) AS count, min(r.repaired_at) AS since
+      FROM repairs AS r JOIN gaps AS g ON g.id = r.gap LEFT JOIN sources AS s ON s.id = g.source
+      WHERE r.outcome = 'filed' AND r.replaced_at IS NULL AND r.repaired_at > now() - make_interval(days => $1)
+        AND s.simulated IS NOT TRUE
+      GROUP BY coalesce(s.name, '')`,
+    values: [ALERT_REPAIRED_DAYS],
+  },
+  {
+    kind: "reconciliation_failing",
+    // Each night begins a run of this name (reconcile/schedule.ts). Where none was ever made there is nobody to miss it.
+    text: `SELECT '' AS source, 1 AS count, since FROM (
+        (SELECT finished_at AS since, state = 'failed' AS wrong FROM reconciliation_runs WHERE state <> 'running' ORDER BY id DESC LIMIT 1)
+        UNION ALL SELECT max(started_at), max(started_at) < now() - make_interval(days => $1) FROM reconciliation_runs
+          WHERE name = 'nightly check'
+      ) AS found WHERE wrong ORDER BY since LIMIT 1`,
+    values: [ALERT_RECONCILIATION_DAYS],
+  },
 ];
 
-/** All that is wrong now. */
+/** All that the ledger shows to be wrong now. Receivers that fail are found where the deliveries are known (delivery.ts). */
 export async function findWrongs(db: Queryable): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { kind, text, values } of RULES) {

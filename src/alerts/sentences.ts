@@ -25,6 +25,16 @@ const SENTENCES: Readonly<Record<AlertKind, (finding: Finding, now: Date) => str
     `${count} POSTs wait on disk, because PostgreSQL did not take them. Nothing is lost: they are filed when it does.`,
   disk_low: () => "The disk is nearly full: POSTs are refused. SendGrid sends them again for 24 hours. Free space.",
   durability_unsafe: () => "PostgreSQL is set up to lose what it commits (fsync or synchronous_commit off).",
+  silence: ({ count, source }) =>
+    `No POST has come to the source ${source} for ${count} whole hours; in earlier weeks these hours had many. Is the webhook still on in SendGrid, and does its way lead here?`,
+  events_missing: ({ count }) =>
+    `${count} events are in SendGrid's records and not in the ledger. holdfast reconcile --repair files them.`,
+  events_repaired: ({ count }) =>
+    `${count} events never came by webhook and were filed from SendGrid's records. Nothing is missing now, but something on the way loses events.`,
+  reconciliation_failing: () =>
+    "The ledger is not being compared with SendGrid's records: the last comparison failed, or none has run for days. The log has the reason.",
+  receiver_failing: ({ count, source }) =>
+    `The ${source} of alerts does not take them: ${count} wait to be tried again. Check its address in HOLDFAST_ALERT_WEBHOOKS.`,
 };
 
 /** The sentence for a finding, in English. */

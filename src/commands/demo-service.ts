@@ -24,6 +24,8 @@ export interface DemoServiceOptions {
   apiKey: string;
   /** How long after its first event a message is asked for. */
   settleSeconds: number;
+  /** What the service believes that SendGrid allows. */
+  callsPerMinute: number;
   /** undefined: a fresh folder, removed at the end. */
   dataDir?: string;
   /** Shows the service's own output; else it is only shown when the start fails. */
@@ -72,10 +74,13 @@ async function makeTemporaryFolder(): Promise<string> {
 
 async function environment(options: DemoServiceOptions, dataDir: string): Promise<Record<string, string | undefined>> {
   return environmentOf({
+    HOLDFAST_API_CALLS_PER_MINUTE: String(options.callsPerMinute),
     HOLDFAST_DATA_DIR: dataDir,
     HOLDFAST_ENRICH_SIMULATED: "true",
     HOLDFAST_ENRICHMENT_SETTLE_SECONDS: String(options.settleSeconds),
     HOLDFAST_LOG_LEVEL: "warn",
+    // A demo checks when it says so: the nightly check would come first, as none was ever made.
+    HOLDFAST_RECONCILE: "off",
     PORT: (await isFree(DEFAULT_PORT)) ? String(DEFAULT_PORT) : "0",
     SENDGRID_API_KEY: options.apiKey,
     SENDGRID_API_URL: options.apiUrl,

@@ -1,17 +1,24 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
+import { API_CALLS_PER_MINUTE } from "../limits.ts";
 import { createLog } from "../log.ts";
 import { createPool, type Pool } from "../postgres/pool.ts";
 import { startApiDouble, type ApiDouble } from "../simulator/api-double.ts";
 import { simulatorKey } from "../simulator/key.ts";
 import { databaseLedger } from "../simulator/ledger-database.ts";
+import { lostEventIds } from "../simulator/losses.ts";
 import { isFlawless, runSimulation, type SimulationReport } from "../simulator/run.ts";
+import type { TrafficOptions } from "../simulator/traffic.ts";
+import { reconcileDemo, repairCommand } from "./demo-reconcile.ts";
 import { startDemoService, type DemoService } from "./demo-service.ts";
 import { createProgress, type Progress } from "./progress.ts";
-import { addTrafficOptions, showStep, splitFlags, type TrafficFlags } from "./simulate.ts";
+import { addTrafficOptions, integer, showStep, splitFlags, type TrafficFlags } from "./simulate.ts";
 
 export interface DemoFlags extends TrafficFlags {
   exit?: boolean;
+  reconcile?: boolean;
+  repair?: boolean;
+  callsPerMinute?: number;
   dataDir?: string;
   verbose?: boolean;
 }
@@ -20,11 +27,14 @@ const EVENTS_DEFAULT = 20_000;
 /** Slow enough to watch. */
 const RATE_DEFAULT = 1_000;
 const HOURS = 2;
+const DAY_SECONDS = 86_400;
 /** Both are about a minute at SendGrid; a demo cannot wait that long. */
 const VISIBLE_AFTER_SECONDS = 1;
 const SETTLE_SECONDS = 10;
-/** SendGrid's published limit: the one thing that a demo must not make easier. */
-const API_CALLS_PER_MINUTE = 6;
+/** A story of losses that ends by itself asks for each of them: nobody waits a quarter of an hour for that. */
+const QUICK_CALLS_PER_MINUTE = 600;
+/** The most that the service's setting takes. */
+const CALLS_PER_MINUTE_MAX = 6_000;
 const POLL_MS = 500;
 /** Enrichment that moves nothing for this long has stopped: a refused window is asked again after at most a minute. */
 const ENRICHMENT_STILL_MS_MAX = 180_000;
@@ -37,7 +47,18 @@ export function addDemoCommand(program: Command): void {
       "Start Holdfast, a double of SendGrid's API and a campaign with duplicates, shuffling and poison; stay up for a look.",
     );
   addTrafficOptions(command, { events: EVENTS_DEFAULT, rate: RATE_DEFAULT, duplicates: 0.1 })
-    .option("--exit", "post as fast as it goes, print the figures and end when everything is enriched", false)
+    .option("--exit", "post as fast as it goes, print the figures and end when everything is done", false)
+    .option(
+      "--reconcile",
+      "compare with SendGrid's records afterwards, and say what is missing; with --lose but without --exit always done",
+      false,
+    )
+    .option("--repair", "repair what the comparison finds", false)
+    .option(
+      "--calls-per-minute <n>",
+      `what the double and the service take for SendGrid's limit; default: ${API_CALLS_PER_MINUTE}, as SendGrid says, and ${QUICK_CALLS_PER_MINUTE} with --lose and --exit`,
+      integer(1, CALLS_PER_MINUTE_MAX),
+    )
     .option("--data-dir <path>", "keep the data there; default: a fresh folder, removed at the end")
     .option("--verbose", "show the service's log", false)
     .action(async (flags: DemoFlags, self: Command) => {
@@ -45,6 +66,11 @@ export function addDemoCommand(program: Command): void {
       const rate = flags.exit === true && self.getOptionValueSource("rate") === "default" ? 0 : flags.rate;
       process.exitCode = await demo({ ...flags, ...CAMPAIGN, rate });
     });
+}
+
+/** What was asked for, or SendGrid's published limit, which a demo that is watched must not make easier. */
+function callsPerMinuteOf({ callsPerMinute, lose, exit }: DemoFlags): number {
+  return callsPerMinute ?? (lose > 0 && exit === true ? QUICK_CALLS_PER_MINUTE : API_CALLS_PER_MINUTE);
 }
 
 /** A demo shows everything. */
@@ -59,7 +85,7 @@ async function demo(flags: DemoFlags): Promise<number> {
   const progress = createProgress();
   const interrupted = interruption();
   const double = await startApiDouble({
-    callsPerMinute: API_CALLS_PER_MINUTE,
+    callsPerMinute: callsPerMinuteOf(flags),
     visibleAfterSeconds: VISIBLE_AFTER_SECONDS,
   });
   let service: DemoService | undefined;
@@ -69,6 +95,7 @@ async function demo(flags: DemoFlags): Promise<number> {
       apiUrl: double.url,
       apiKey: double.apiKey,
       settleSeconds: SETTLE_SECONDS,
+      callsPerMinute: callsPerMinuteOf(flags),
       isVerbose: flags.verbose === true,
       ...(flags.dataDir === undefined ? {} : { dataDir: flags.dataDir }),
     });
@@ -82,7 +109,7 @@ async function demo(flags: DemoFlags): Promise<number> {
       name: "holdfast demo",
     });
     try {
-      return await campaign({ flags, service, pool, double, progress, interrupted });
+      return await campaign({ flags, service, pool, double, progress, interrupted, startSeconds: trafficStart(flags) });
     } finally {
       await pool.end();
     }
@@ -101,13 +128,16 @@ interface Campaign {
   double: ApiDouble;
   progress: Progress;
   interrupted: Interruption;
+  /** Unix seconds. */
+  startSeconds: number;
 }
 
 async function campaign(run: Campaign): Promise<number> {
-  const { flags, service, pool, double, progress, interrupted } = run;
+  const { flags, service, pool, double, progress, interrupted, startSeconds } = run;
   const { privateKey } = await simulatorKey(service.dataDir);
+  const simulation = splitFlags(flags, startSeconds, HOURS);
   const report = await runSimulation({
-    ...splitFlags(flags, Math.floor(Date.now() / 60_000) * 60 - HOURS * 3_600, HOURS),
+    ...simulation,
     url: `${service.url}/webhooks/sendgrid/simulation`,
     privateKey,
     ledger: databaseLedger(pool, "simulation"),
@@ -118,31 +148,87 @@ async function campaign(run: Campaign): Promise<number> {
   progress.clear();
   if (flags.exit !== true)
     process.stdout.write(
-      `${summary(await readBalance(pool), report)}\n\nEnriching, ${API_CALLS_PER_MINUTE} calls a minute …\n`,
+      `${summary(await readBalance(pool), report, flags.lose)}\n\nEnriching, ${callsPerMinuteOf(flags)} calls a minute …\n`,
     );
   const enrichment = await waitUntilEnriched(pool, progress, interrupted.signal);
   const balance = await readBalance(pool);
-  const calls = double.calls.messages + double.calls.message + double.calls.logs + double.calls.log;
-  const rows: [string, number][] = [
-    ["accepted", balance.accepted],
-    ["stored", balance.stored],
-    ["duplicate", balance.duplicate],
-    ["retries", balance.retries],
-    ["lost", lostIn(balance, report)],
-    ["double", report.comparison?.double ?? 0],
-    ["enriched", enrichment.enriched],
-    ["API calls", calls],
-  ];
+  const { messages, message, logs, log } = double.calls;
+  const calls = messages + message + logs + log;
   if (flags.exit === true) {
+    const rows: [string, number][] = [
+      ["accepted", balance.accepted],
+      ["stored", balance.stored],
+      ["duplicate", balance.duplicate],
+      ["retries", balance.retries],
+      ["lost", lostIn(balance, report)],
+      ["double", report.comparison?.double ?? 0],
+      ["enriched", enrichment.enriched],
+      ["API calls", calls],
+    ];
     process.stdout.write(`${rows.map(([name, value]) => `${name} ${value}`).join("\n")}\n`);
     explain(report, enrichment);
   } else if (!interrupted.signal.aborted) {
-    process.stdout.write(
-      `enriched ${enrichment.enriched} messages with ${calls} API calls\n\nHoldfast stays up. Ctrl-C ends it.\n`,
-    );
+    process.stdout.write(`enriched ${enrichment.enriched} messages with ${calls} API calls\n`);
+  }
+  const isComplete = await compareWithRecords(run, simulation.traffic);
+  if (flags.exit !== true && !interrupted.signal.aborted) {
+    process.stdout.write("\nHoldfast stays up. Ctrl-C ends it.\n");
     await Promise.race([interrupted.happened, service.ended]);
   }
-  return isFlawless(report) && lostIn(balance, report) === 0 ? 0 : 1;
+  return isFlawless(report) && lostIn(balance, report) === 0 && isComplete ? 0 : 1;
+}
+
+/**
+ * The hours before now. What is lost plays on the day before, in UTC: all that is missing of a day can only be known when
+ * the day is over.
+ */
+function trafficStart({ lose }: DemoFlags): number {
+  if (lose > 0) return Math.floor(Date.now() / 1000 / DAY_SECONDS) * DAY_SECONDS - DAY_SECONDS / 2;
+  return Math.floor(Date.now() / 60_000) * 60 - HOURS * 3_600;
+}
+
+/**
+ * Compares the ledger with the double's records, where that is part of the story.
+ *
+ * @returns whether exactly the lost events are missing, and repaired if that was asked for.
+ */
+async function compareWithRecords(run: Campaign, traffic: TrafficOptions): Promise<boolean> {
+  const { flags, service, pool, double, progress, interrupted, startSeconds } = run;
+  const isPart = flags.reconcile === true || (flags.lose > 0 && flags.exit !== true);
+  if (!isPart || interrupted.signal.aborted) return true;
+  const repair = flags.repair === true;
+  if (flags.exit !== true)
+    process.stdout.write(`\nComparing with SendGrid's records, ${callsPerMinuteOf(flags)} calls a minute …\n`);
+  const found = await reconcileDemo({
+    pool,
+    apiUrl: double.url,
+    apiKey: double.apiKey,
+    callsPerMinute: callsPerMinuteOf(flags),
+    startSeconds,
+    endSeconds: startSeconds + HOURS * 3_600,
+    repair,
+    progress,
+    signal: interrupted.signal,
+  });
+  process.stdout.write(`missing ${found.missing}\nrepaired ${found.repaired}\n`);
+  if (flags.exit !== true && !repair)
+    process.stdout.write(
+      `\nRepair it on the page, or by\n  ${repairCommand(service, double, callsPerMinuteOf(flags))}\n`,
+    );
+  const strangers = await strangersAmongGaps(pool, lostEventIds(traffic, flags.lose));
+  if (strangers.length > 0)
+    process.stderr.write(`${strangers.map((id) => `missing, though not lost: ${id}`).join("\n")}\n`);
+  return found.missing === flags.lose && strangers.length === 0 && (!repair || found.repaired === found.missing);
+}
+
+/** Events that were found missing, and that SendGrid's webhook did not lose. */
+async function strangersAmongGaps(pool: Pool, lost: readonly string[]): Promise<string[]> {
+  const found = await pool.query<{ id: string }>(
+    `SELECT coalesce(event_id, identity) AS id FROM gaps
+     WHERE confidence = 'confirmed' AND (event_id IS NULL OR event_id <> ALL ($1)) ORDER BY id`,
+    [lost],
+  );
+  return found.rows.map(({ id }) => id);
 }
 
 interface BalanceFigures {
@@ -170,8 +256,9 @@ function lostIn(balance: BalanceFigures, report: SimulationReport): number {
   return Math.max(unbalanced, report.comparison?.lost ?? 0);
 }
 
-function summary(balance: BalanceFigures, report: SimulationReport): string {
+function summary(balance: BalanceFigures, report: SimulationReport, lose: number): string {
   return [
+    ...(lose === 0 ? [] : [`losing ${lose}`]),
     `accepted ${balance.accepted}`,
     `stored ${balance.stored}`,
     `duplicate ${balance.duplicate}`,

@@ -4,8 +4,8 @@ import { openDatabase } from "../postgres/database.ts";
 import { runningEmbeddedDatabaseUrl } from "../postgres/embedded.ts";
 import { createPool, type Pool } from "../postgres/pool.ts";
 
-/** Two are enough: a command does one thing at a time. */
-const CONNECTIONS_MAX = 2;
+/** A command does one thing at a time; reconcile holds a lock and a table of its own beside it. */
+const CONNECTIONS_MAX = 4;
 
 /**
  * Runs `work` on the configured database: beside a running service where there is one, else with the embedded server

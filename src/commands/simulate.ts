@@ -24,6 +24,7 @@ export interface TrafficFlags {
   poison: boolean;
   seed: string;
   concurrency: number;
+  lose: number;
 }
 
 export interface SimulateFlags extends TrafficFlags {
@@ -100,7 +101,13 @@ export function addTrafficOptions(
       defaults.duplicates,
     )
     .option("--seed <text>", "makes the run repeatable", "1")
-    .option("--concurrency <n>", "POSTs under way at once", integer(1, SIMULATED_CONCURRENCY_MAX), 4);
+    .option("--concurrency <n>", "POSTs under way at once", integer(1, SIMULATED_CONCURRENCY_MAX), 4)
+    .option(
+      "--lose <n>",
+      "events that SendGrid knows and never posts, chosen by the seed: its webhook lost them",
+      integer(0, SIMULATED_EVENTS_MAX),
+      0,
+    );
 }
 
 /**
@@ -146,11 +153,11 @@ export function splitFlags(
   startSeconds: number,
   hours: number,
 ): Pick<Parameters<typeof runSimulation>[0], "traffic" | "posting" | "rate" | "concurrency"> {
-  const { seed, events, twins, missingIds, poison, batch, duplicates, shuffle, rate, concurrency } = flags;
+  const { seed, events, twins, missingIds, poison, batch, duplicates, shuffle, rate, concurrency, lose } = flags;
   const periodSeconds = Math.round(hours * HOUR_SECONDS);
   return {
     traffic: { seed, startSeconds, periodSeconds, events, twins, missingIds, poison },
-    posting: { batch, duplicates, shuffle },
+    posting: { batch, duplicates, shuffle, ...(lose === 0 ? {} : { lose }) },
     rate,
     concurrency,
   };
@@ -210,7 +217,7 @@ function print(report: SimulationReport, flags: SimulateFlags, startSeconds: num
   const { sent, comparison, acknowledged, pending, seconds } = report;
   if (flags.json === true) {
     process.stdout.write(
-      `${JSON.stringify({ seed: flags.seed, start, acknowledged, pending, seconds, ...sent, ...comparison })}\n`,
+      `${JSON.stringify({ seed: flags.seed, start, losing: flags.lose, acknowledged, pending, seconds, ...sent, ...comparison })}\n`,
     );
     return;
   }
@@ -219,6 +226,7 @@ function print(report: SimulationReport, flags: SimulateFlags, startSeconds: num
     lines.push(`${name.padEnd(13)}${value}`);
   };
   line("seed", `${flags.seed}, from ${start}`);
+  if (flags.lose > 0) line("losing", flags.lose);
   line("acknowledged", acknowledged);
   if (comparison === undefined) {
     line("retries", sent.retries);
@@ -239,7 +247,7 @@ function print(report: SimulationReport, flags: SimulateFlags, startSeconds: num
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
-function integer(min: number, max: number): (text: string) => number {
+export function integer(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (!/^\d+$/.test(text) || value < min || value > max)

@@ -176,12 +176,13 @@ function asText(outcome: VerifyOutcome, state: VerifyState, keptIn: string | und
 }
 
 function describe(difference: Difference): string {
-  const { kind, receipt, ordinal, message, quarantine, fields, hour, source, recorded, counted } = difference;
+  const { kind, receipt, ordinal, message, quarantine, repair, fields, hour, source, recorded, counted } = difference;
   const places = [
     ...(receipt === undefined ? [] : [`receipt ${receipt}`]),
     ...(ordinal === undefined ? [] : [ordinal === -1 ? "whole body" : `item ${ordinal}`]),
     ...(message === undefined ? [] : [`message ${message}`]),
     ...(quarantine === undefined ? [] : [`quarantine ${quarantine}`]),
+    ...(repair === undefined ? [] : [`repair ${repair}`]),
     ...(hour === undefined ? [] : [`hour ${hour}`, `source ${source ?? ""}`]),
     ...(fields ?? []).map((field) =>
       recorded === undefined ? field : `${field} ${recorded[field] ?? 0} instead of ${counted?.[field] ?? 0}`,

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { Socket } from "node:net";
 import pg from "pg";
 import { CONNECT_MS_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";
@@ -23,24 +25,26 @@ export interface ListenOptions {
  */
 export function listen(options: ListenOptions): Listener {
   const { databaseUrl, channel, log, onNotification, onConnect } = options;
-  let client: pg.Client | undefined;
+  let socket: Socket | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
   async function connect(): Promise<void> {
+    const mySocket = new Socket();
+    socket = mySocket;
     const mine = new pg.Client({
+      stream: () => mySocket,
       connectionString: databaseUrl,
       connectionTimeoutMillis: CONNECT_MS_MAX,
       application_name: `holdfast listen ${channel}`,
       keepAlive: true,
     });
-    client = mine;
     let lost = false;
     const onLost = (error?: unknown): void => {
       if (lost || stopped) return;
       lost = true;
       log.warn({ err: error, channel }, "listening connection lost");
-      mine.end().catch(() => undefined);
+      mySocket.destroy();
       timer = setTimeout(() => void connect(), RECONNECT_MS);
     };
     mine.on("error", onLost);
@@ -60,7 +64,11 @@ export function listen(options: ListenOptions): Listener {
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await client?.end().catch(() => undefined);
+      // It is in no transaction, so nothing is lost by not saying goodbye; one whose other end is gone would wait for ever.
+      if (socket === undefined || socket.closed) return;
+      const closed = once(socket, "close");
+      socket.destroy();
+      await closed;
     },
   };
 }

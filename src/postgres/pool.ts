@@ -7,6 +7,7 @@ import {
   STATEMENT_MS_MAX,
 } from "../limits.ts";
 import type { Log } from "../log.ts";
+import type { Sockets } from "./sockets.ts";
 
 export type Pool = pg.Pool;
 /** One connection of the pool, inside or outside a transaction. */
@@ -42,6 +43,8 @@ export interface PoolOptions {
   connectionsMax?: number;
   /** Shown in pg_stat_activity. */
   name?: string;
+  /** Makes the connections' sockets, for one who may have to cut them. */
+  sockets?: Sockets;
 }
 
 /**
@@ -49,7 +52,7 @@ export interface PoolOptions {
  * Every session states `synchronous_commit = on`, so that no server or role default can weaken promise P1.
  */
 export function createPool(options: PoolOptions): Pool {
-  const { databaseUrl, log, connectionsMax = POOL_CONNECTIONS_MAX, name = "holdfast" } = options;
+  const { databaseUrl, log, connectionsMax = POOL_CONNECTIONS_MAX, name = "holdfast", sockets } = options;
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: connectionsMax,
@@ -64,6 +67,7 @@ export function createPool(options: PoolOptions): Pool {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
     options: "-c synchronous_commit=on -c jit=off -c timezone=UTC",
     types,
+    ...(sockets === undefined ? {} : { stream: sockets.open }),
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on("error", (error) => log.warn({ err: error }, "idle PostgreSQL connection lost"));

@@ -1,17 +1,7 @@
-import { Agent, request, type Dispatcher } from "undici";
-import { API_REQUEST_MS_MAX, API_RESPONSE_BYTES_MAX, API_ROWS_MAX } from "../limits.ts";
+import { API_ROWS_MAX } from "../limits.ts";
+import { createApiHttp, type ApiCall, type ApiClientOptions } from "./api-http.ts";
 import type { Answer, ApiList, ApiMessage, ProviderApi } from "./api-types.ts";
-import { readList, readSingle, type RawResponse } from "./responses.ts";
-
-export interface ApiClientOptions {
-  apiKey: string;
-  /** Without a slash at its end. The EU has a host of its own. */
-  apiUrl: string;
-  /** For the whole call, from connecting to the last byte. */
-  timeoutMs?: number;
-  /** Milliseconds since 1970, for tests; without it the API's clock is read from its answers. */
-  now?: () => number;
-}
+import { readList, readSingle } from "./responses.ts";
 
 /** SendGrid's APIs about messages. No call throws for what a server or a network does. */
 export interface ApiClient {
@@ -23,78 +13,27 @@ export interface ApiClient {
   close(): Promise<void>;
 }
 
-type CallOptions = Pick<Dispatcher.RequestOptions, "method"> & { path: string; body?: string };
-
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const { apiKey, apiUrl, timeoutMs = API_REQUEST_MS_MAX, now } = options;
-  const agent = new Agent({ connect: { timeout: timeoutMs } });
-  const closing = new AbortController();
-
-  async function call<T>(
-    { path, ...rest }: CallOptions,
-    read: (response: RawResponse) => Answer<T>,
-  ): Promise<Answer<T>> {
-    let response: RawResponse;
-    try {
-      response = await fetchWhole(`${apiUrl}${path}`, {
-        ...rest,
-        dispatcher: agent,
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          accept: "application/json",
-          ...(rest.body === undefined ? {} : { "content-type": "application/json" }),
-        },
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
-        signal: AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]),
-      });
-    } catch (error) {
-      return { kind: "unavailable", reason: failureText(error) };
-    }
-    return read(response);
-  }
-
+  const http = createApiHttp(options);
   return {
-    list(api, query) {
-      const read = (response: RawResponse): Answer<ApiList> => readList(api, response, now?.());
-      // POST for Email Logs is SendGrid's own way, so that no address stands in anyone's access log.
-      if (api === "logs")
-        return call({ method: "POST", path: "/v3/logs", body: JSON.stringify({ query, limit: API_ROWS_MAX }) }, read);
-      return call(
-        { method: "GET", path: `/v3/messages?limit=${API_ROWS_MAX}&query=${encodeURIComponent(query)}` },
-        read,
-      );
-    },
-    get(api, messageId) {
-      const path = `/v3/${api}/${encodeURIComponent(messageId)}`;
-      return call({ method: "GET", path }, (response) => readSingle(api, response, now?.()));
-    },
-    async close() {
-      closing.abort(new Error("stopped"));
-      await agent.destroy();
-    },
+    list: (api, query) => http.call(listCall(api, query), (response, nowMs) => readList(api, response, nowMs)),
+    get: (api, messageId) =>
+      http.call(messageCall(api, messageId), (response, nowMs) => readSingle(api, response, nowMs)),
+    close: () => http.close(),
   };
 }
 
-type FetchOptions = NonNullable<Parameters<typeof request>[1]>;
-
-/** Throws what the network does, and on a body that is too large. Redirects are not followed: the key goes to one host. */
-async function fetchWhole(url: string, options: FetchOptions): Promise<RawResponse> {
-  const { statusCode, headers, body } = await request(url, options);
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > API_RESPONSE_BYTES_MAX) throw new Error(`the answer is larger than ${API_RESPONSE_BYTES_MAX} bytes`);
-    chunks.push(chunk);
+/** `subuserId`: the Email Logs API's own way to name a subuser, for a parent's key. */
+export function listCall(api: ProviderApi, query: string, subuserId?: string): ApiCall {
+  // POST for Email Logs is SendGrid's own way, so that no address stands in anyone's access log.
+  if (api === "logs") {
+    const subusers = subuserId === undefined ? {} : { subusers: [subuserId] };
+    return { method: "POST", path: "/v3/logs", body: { query, limit: API_ROWS_MAX, ...subusers } };
   }
-  return { status: statusCode, headers, body: Buffer.concat(chunks).toString("utf8") };
+  return { method: "GET", path: `/v3/messages?limit=${API_ROWS_MAX}&query=${encodeURIComponent(query)}` };
 }
 
-function failureText(error: unknown): string {
-  if (!(error instanceof Error)) return "the call failed";
-  if (error.name === "TimeoutError" || error.name.endsWith("TimeoutError")) return "no answer in time";
-  return "code" in error && typeof error.code === "string"
-    ? `the call failed: ${error.code}`
-    : `the call failed: ${error.message}`;
+export function messageCall(api: ProviderApi, messageId: string, subuserId?: string): ApiCall {
+  const query = subuserId === undefined ? "" : `?subuser=${encodeURIComponent(subuserId)}`;
+  return { method: "GET", path: `/v3/${api}/${encodeURIComponent(messageId)}${query}` };
 }

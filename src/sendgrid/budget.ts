@@ -8,6 +8,9 @@ const WINDOW_MARGIN = 1.02;
 /** The times of at most this many calls are kept; a higher rate is kept as a shorter window of the same rate. */
 const CALLS_KEPT_MAX = 60;
 
+/** What has a budget of its own. Totals and suppression lists are asked by reconciliation only. */
+export type BudgetName = ProviderApi | "stats" | "suppressions";
+
 export type CallPermit = { granted: true } | { granted: false; waitSeconds: number };
 
 export interface BudgetOptions {
@@ -38,7 +41,7 @@ function callWindow(callsPerMinute: number): Window {
  */
 export async function takeCall(
   db: Queryable,
-  api: ProviderApi,
+  api: BudgetName,
   callsPerMinute: number,
   options: BudgetOptions = {},
 ): Promise<CallPermit> {
@@ -64,7 +67,7 @@ export async function takeCall(
 
 async function secondsUntilCall(
   db: Queryable,
-  api: ProviderApi,
+  api: BudgetName,
   window: Window & { limit: number },
   now: Date | undefined,
 ): Promise<number> {
@@ -100,7 +103,7 @@ export async function askableApis(
 /** Notes a usable answer. With `waitSeconds` the API has said that it was the last for so long. */
 export async function noteAnswered(
   db: Queryable,
-  api: ProviderApi,
+  api: BudgetName,
   waitSeconds: number | undefined,
   now: Date | undefined,
 ): Promise<void> {
@@ -116,7 +119,7 @@ export async function noteAnswered(
 /** Notes a 429: nobody asks this API for so long. */
 export async function noteLimited(
   db: Queryable,
-  api: ProviderApi,
+  api: BudgetName,
   waitSeconds: number,
   now: Date | undefined,
 ): Promise<void> {
@@ -131,7 +134,7 @@ export async function noteLimited(
 /** Notes a 401 or 403. */
 export async function noteForbidden(
   db: Queryable,
-  api: ProviderApi,
+  api: BudgetName,
   reason: string,
   now: Date | undefined,
 ): Promise<void> {
@@ -150,7 +153,7 @@ export async function noteForbidden(
  */
 export async function noteUnavailable(
   db: Queryable,
-  api: ProviderApi,
+  api: BudgetName,
   reason: string,
   now: Date | undefined,
 ): Promise<number> {

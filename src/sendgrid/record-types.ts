@@ -45,6 +45,8 @@ export interface SuppressionPage {
   entries: SuppressionEntry[];
   /** As many rows as a page can hold: ask for the next offset. */
   full: boolean;
+  /** Rows that name no address or no time. */
+  unreadable: number;
 }
 
 /** One event that SendGrid's records know of. */
@@ -63,4 +65,6 @@ export interface RecordedMessage extends ApiMessage {
   events: RecordedEvent[];
   /** The API tells only the newest 100: older ones may be missing here. */
   truncated: boolean;
+  /** Events that could not be understood, and are left out. */
+  unreadable: number;
 }

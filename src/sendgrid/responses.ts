@@ -15,7 +15,7 @@ export interface RawResponse {
   body: string;
 }
 
-type JsonObject = Record<string, unknown>;
+export type JsonObject = Record<string, unknown>;
 
 /** The answer to a list call. `nowMs` replaces the API's own clock, for tests. */
 export function readList(api: ProviderApi, response: RawResponse, nowMs?: number): Answer<ApiList> {
@@ -35,7 +35,7 @@ export function readSingle(api: ProviderApi, response: RawResponse, nowMs?: numb
 }
 
 /** `read` gives undefined for a body of another shape. */
-function readAnswer<T>(
+export function readAnswer<T>(
   response: RawResponse,
   nowMs: number | undefined,
   read: (body: unknown) => T | undefined,
@@ -73,7 +73,7 @@ function waitSeconds(response: RawResponse, nowMs: number | undefined): number {
   return Math.min(Math.max(Math.ceil(wait), 1), API_WAIT_SECONDS_MAX);
 }
 
-function readMessage(api: ProviderApi, value: unknown): ApiMessage | undefined {
+export function readMessage(api: ProviderApi, value: unknown): ApiMessage | undefined {
   if (!isObject(value)) return undefined;
   const messageId = value[api === "logs" ? "sg_message_id" : "msg_id"];
   if (typeof messageId !== "string" || messageId === "" || messageId.length > MESSAGE_ID_CHARS_MAX) return undefined;
@@ -93,7 +93,7 @@ function readMessage(api: ProviderApi, value: unknown): ApiMessage | undefined {
 }
 
 /** A single message comes with its newest events, up to this many; of so many, the counts would be wrong. */
-const EVENTS_SHOWN_MAX = 100;
+export const EVENTS_SHOWN_MAX = 100;
 
 /** The webhook and Email Logs say open, the Messages API says opened. */
 function countEvents(events: readonly JsonObject[], names: readonly string[]): number {
@@ -101,16 +101,16 @@ function countEvents(events: readonly JsonObject[], names: readonly string[]): n
 }
 
 /** An empty text counts as missing. PostgreSQL's text holds neither NUL nor half a surrogate pair. */
-function readText(value: unknown): string | undefined {
+export function readText(value: unknown): string | undefined {
   if (typeof value !== "string" || value === "") return undefined;
   return value.slice(0, API_TEXT_CHARS_MAX).replaceAll("\u0000", "\uFFFD").toWellFormed();
 }
 
-function readCount(value: unknown): number | undefined {
+export function readCount(value: unknown): number | undefined {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31 ? Number(value) : undefined;
 }
 
-function readTime(value: unknown): Date | undefined {
+export function readTime(value: unknown): Date | undefined {
   if (typeof value !== "string" || !/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(value)) return undefined;
   // A time that names no zone is UTC here, and would be read as this machine's.
   const time = new Date(/(Z|[+-]\d\d:?\d\d)$/i.test(value) ? value : `${value}Z`);
@@ -141,6 +141,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isObject(value: unknown): value is JsonObject {
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

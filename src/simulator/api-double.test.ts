@@ -1,7 +1,8 @@
 import sendgridClient from "@sendgrid/client";
 import { request } from "undici";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { DEFAULT_API_KEY, startApiDouble, type ApiDouble, type ApiDoubleOptions } from "./api-double.ts";
+import type { ApiDoubleOptions } from "./api-context.ts";
+import { DEFAULT_API_KEY, startApiDouble, type ApiDouble } from "./api-double.ts";
 import { simulateMessages } from "./traffic.ts";
 import type { WireEvent } from "./truth.ts";
 
@@ -188,7 +189,10 @@ describe("the Email Logs API of the double", () => {
     const { body } = await get(double, "/v3/logs/a.recvd-1.0");
     expect(body).toMatchObject({
       custom_args: { order_id: "SO-a" },
-      events: [{ event: "processed", sg_event_id: "processed-a-0", custom_args: { order_id: "SO-a" } }],
+      events: [
+        { event: "processed", sg_event_id: "processed-a-0", custom_args: { order_id: "SO-a" } },
+        { event: "received", recv_msgid: "a" },
+      ],
     });
     expect(body["events"]?.[0]).not.toHaveProperty("order_id");
   });

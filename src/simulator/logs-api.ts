@@ -87,15 +87,32 @@ export function logDetail(message: TruthMessage): Record<string, unknown> {
     ...(message.asmGroupId === undefined ? {} : { asm_group_id: message.asmGroupId }),
     teammate: "",
     api_key_id: API_KEY_ID,
-    events: message.events
-      .toSorted((a, b) => b.at - a.at)
-      .slice(0, EVENTS_MAX)
-      .map((event) => logEvent(event, message)),
+    events: [
+      ...message.events.toSorted((a, b) => b.at - a.at).map((event) => logEvent(event, message)),
+      receivedEvent(message),
+    ].slice(0, EVENTS_MAX),
     client_ip: ORIGINATING_IP,
     category: message.categories,
     custom_args: message.args,
     outbound_ip: OUTBOUND_IP,
     outbound_ip_type: "dedicated",
+  };
+}
+
+/** That SendGrid took the request, before anything happened to the message. The webhook has no such event. */
+function receivedEvent(message: TruthMessage): Record<string, unknown> {
+  const requestId = message.id.split(".")[0] ?? "";
+  return {
+    event: "received",
+    email: message.to,
+    recv_msgid: requestId,
+    sg_event_id: Buffer.from(`received-${requestId}`).toString("base64url"),
+    timestamp: message.createdAt,
+    api_key_id: API_KEY_ID,
+    api_version: "3",
+    client_ip: ORIGINATING_IP,
+    protocol: "HTTP",
+    recipient_count: 1,
   };
 }
 

@@ -139,7 +139,8 @@ export function messageDetail(message: TruthMessage): Record<string, unknown> {
   };
 }
 
-function activityEvent(event: TruthEvent): Record<string, unknown> {
+/** An event in this API's words. */
+export function activityEvent(event: TruthEvent): Record<string, unknown> {
   const { wire, type } = event;
   const reason = wire["reason"] ?? wire["response"];
   const domain = typeof wire["email"] === "string" ? wire["email"].split("@")[1] : undefined;

@@ -1,10 +1,11 @@
+import { chooseLosses, withoutLosses } from "./losses.ts";
 import { BROKEN_BODIES, BROKEN_ITEMS } from "./poison.ts";
 import { createRandom, type Random } from "./random.ts";
 import { simulateMessages, type SimulatedEvent, type SimulatedMessage, type TrafficOptions } from "./traffic.ts";
 import type { WireEvent } from "./truth.ts";
 import { encodeBody, encodeItem, encodeText } from "./wire.ts";
 
-/** How the traffic is posted. None of this changes an event. */
+/** How the traffic is posted, and what of it is not. None of this changes an event. */
 export interface PostingOptions {
   /** Events in a POST. */
   batch: number;
@@ -12,9 +13,12 @@ export interface PostingOptions {
   duplicates: number;
   /** Posts events out of their order. */
   shuffle: boolean;
+  /** How many events are never posted, though SendGrid knows them; none when absent. */
+  lose?: number;
 }
 
 export interface Post {
+  /** Empty when there is nothing to post but news to tell: all that was left has been lost. */
   body: Buffer;
   /** The numbers of the good events in it. */
   events: number[];
@@ -49,6 +53,7 @@ export function* simulatePosts(traffic: TrafficOptions, posting: PostingOptions)
   const events = posting.shuffle ? shuffled(inOrder, random) : inOrder;
   const again = createAgain(random);
   const poison = traffic.poison ? createPoison() : undefined;
+  const losses = chooseLosses(traffic, posting.lose ?? 0);
   let draft = newDraft();
   let postNumber = 0;
 
@@ -68,6 +73,10 @@ export function* simulatePosts(traffic: TrafficOptions, posting: PostingOptions)
   }
 
   for (const event of events) {
+    if (losses.has(event.index)) {
+      if (event.truth !== undefined) draft.news.push(event.truth);
+      continue;
+    }
     // A twin is a re-delivery, so it comes later than what it repeats.
     if (event.truth === undefined) again.add(event, postNumber);
     else addItem(draft, event, event.truth);
@@ -80,7 +89,9 @@ export function* simulatePosts(traffic: TrafficOptions, posting: PostingOptions)
     if (draft.items.length >= posting.batch || draft.bytes >= POST_BYTES_MAX) yield* finish();
   }
   if (draft.items.length > 0) yield* finish();
-  if (poison !== undefined) yield* poison.rest(simulateMessages(traffic));
+  else if (draft.news.length > 0)
+    yield { body: Buffer.alloc(0), events: [], ids: [], news: draft.news, broken: 0, forged: false };
+  if (poison !== undefined) yield* poison.rest(withoutLosses(simulateMessages(traffic), losses));
 }
 
 interface Draft {

@@ -112,6 +112,20 @@ async function send(
 }
 
 describe("the sender", () => {
+  it("tells SendGrid of what its webhook lost, and posts nothing where nothing is left", async () => {
+    const { url, received } = await receiver();
+    const news: unknown[] = [];
+    const [post] = traffic(1);
+    const lost = { ...post, body: Buffer.alloc(0), events: [], ids: [], news: post?.news ?? [] } as Post;
+    const { sent, manifest } = await send(url, [lost], { onNews: (event) => news.push(event) });
+    expect(news).toEqual(post?.news);
+    expect({ received, posts: sent.posts, acknowledged: manifest.eventCount }).toEqual({
+      received: [],
+      posts: 0,
+      acknowledged: 0,
+    });
+  });
+
   it("delivers every event, signed, and notes what was acknowledged", async () => {
     const { url, received } = await receiver();
     const news: unknown[] = [];

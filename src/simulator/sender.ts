@@ -111,6 +111,7 @@ async function work(run: Run, iterator: Iterator<Post>): Promise<void> {
     const post = next.value;
     await pace(run, post);
     for (const event of post.news) run.onNews?.(event);
+    if (post.body.length === 0) continue;
     if (run.random.chance(DOUBLED_SHARE) && !post.forged) {
       run.sent.doubled += 1;
       await Promise.all([deliver(run, post), deliver(run, post)]);

@@ -1,6 +1,6 @@
 import type { Truth, TruthEvent } from "./truth.ts";
 
-/** GET /v3/stats, as tsg_stats_v3.yaml describes it. Days are UTC: the simulated account has set no other time zone. */
+/** GET /v3/stats, as tsg_stats_v3.yaml describes it. Days are those of the account's time zone. */
 
 const METRICS = [
   "blocks",
@@ -20,8 +20,8 @@ const METRICS = [
   "unsubscribe_drops",
   "unsubscribes",
 ] as const;
-type Metric = (typeof METRICS)[number];
-type Metrics = Record<Metric, number>;
+export type Metric = (typeof METRICS)[number];
+export type Metrics = Record<Metric, number>;
 
 /** A drop's reason, without its capitals, and the metric that counts it. */
 const DROPS: readonly [text: string, metric: Metric][] = [
@@ -34,17 +34,31 @@ const DROPS: readonly [text: string, metric: Metric][] = [
 const DAY_MS = 86_400_000;
 /** Thirteen months and a little: what SendGrid keeps. */
 const DAYS_MAX = 400;
+/** No zone changes its offset at another moment than a full quarter of an hour, nor has one that is no multiple of it. */
+const QUARTER_MS = 900_000;
 
 export type StatsAnswer =
   | { ok: true; body: { date: string; stats: { metrics: Metrics }[] }[] }
   | { ok: false; field: string; message: string };
 
-/** `parameters` are the query string's; `nowMs` says what today is, the default end. */
-export function answerStats(truth: Truth, parameters: URLSearchParams, nowMs: number): StatsAnswer {
+export interface StatsSource {
+  truth: Truth;
+  timeZone: string;
+  /** Says what today is, the default end. */
+  nowMs: number;
+  /** Events that were heard of later are not counted yet. */
+  heardUntilMs: number;
+  /** By day: what its totals were moved by. */
+  moved: ReadonlyMap<string, Partial<Record<string, number>>>;
+}
+
+/** `parameters` are the query string's. */
+export function answerStats(source: StatsSource, parameters: URLSearchParams): StatsAnswer {
+  const dayAt = dayIn(source.timeZone);
   const start = dayOf(parameters.get("start_date"));
   if (start === undefined)
     return { ok: false, field: "start_date", message: "start_date is required and must be YYYY-MM-DD" };
-  const end = parameters.has("end_date") ? dayOf(parameters.get("end_date")) : Math.floor(nowMs / DAY_MS) * DAY_MS;
+  const end = dayOf(parameters.has("end_date") ? parameters.get("end_date") : dayAt(source.nowMs));
   if (end === undefined || end < start)
     return { ok: false, field: "end_date", message: "end_date must be YYYY-MM-DD and not before start_date" };
   if (end - start > DAYS_MAX * DAY_MS) return { ok: false, field: "start_date", message: `more than ${DAYS_MAX} days` };
@@ -53,17 +67,16 @@ export function answerStats(truth: Truth, parameters: URLSearchParams, nowMs: nu
     return { ok: false, field: "aggregated_by", message: "aggregated_by must be day, week or month" };
 
   const periods = new Map<string, Metrics>();
+  const byDay = new Map<string, Metrics>();
   for (let day = start; day <= end; day += DAY_MS) {
     const date = periodStart(day, period);
-    if (!periods.has(date)) periods.set(date, emptyMetrics());
+    const metrics = periods.get(date) ?? emptyMetrics();
+    periods.set(date, metrics);
+    byDay.set(dayText(day), metrics);
+    const moved = source.moved.get(dayText(day)) ?? {};
+    for (const metric of METRICS) metrics[metric] += moved[metric] ?? 0;
   }
-  const opened = new Set<string>();
-  const clicked = new Set<string>();
-  for (const { event, messageId } of truth.events()) {
-    const atMs = event.at * 1000;
-    const metrics = atMs < start || atMs >= end + DAY_MS ? undefined : periods.get(periodStart(atMs, period));
-    if (metrics !== undefined) countEvent({ metrics, event, messageId, opened, clicked });
-  }
+  count(source, (ms) => byDay.get(dayAt(ms)));
   const offset = Number(parameters.get("offset") ?? 0) || 0;
   const limit = Number(parameters.get("limit") ?? 0) || Infinity;
   return {
@@ -72,14 +85,41 @@ export function answerStats(truth: Truth, parameters: URLSearchParams, nowMs: nu
   };
 }
 
+function count({ truth, heardUntilMs }: StatsSource, metricsAt: (ms: number) => Metrics | undefined): void {
+  const opened = new Set<string>();
+  const clicked = new Set<string>();
+  for (const { event, messageId } of truth.events()) {
+    const metrics = event.heardAtMs > heardUntilMs ? undefined : metricsAt(event.at * 1000);
+    if (metrics !== undefined) countEvent({ metrics, event, messageId, opened, clicked });
+  }
+}
+
+/** The day of a moment, as YYYY-MM-DD. The same day lasts 23 or 25 hours where the clocks are changed. */
+function dayIn(timeZone: string): (ms: number) => string {
+  // The Canadian form of a date is the ISO one.
+  const format = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
+  const known = new Map<number, string>();
+  return (ms) => {
+    const quarter = Math.floor(ms / QUARTER_MS);
+    const day = known.get(quarter) ?? format.format(quarter * QUARTER_MS);
+    known.set(quarter, day);
+    return day;
+  };
+}
+
+/** The days of a calendar, each as its midnight in UTC: there every day has 24 hours. */
 function dayOf(text: string | null): number | undefined {
   if (text === null || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
   const ms = Date.parse(`${text}T00:00:00Z`);
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-function periodStart(ms: number, period: string): string {
-  const day = new Date(Math.floor(ms / DAY_MS) * DAY_MS);
+function dayText(dayMs: number): string {
+  return new Date(dayMs).toISOString().slice(0, 10);
+}
+
+function periodStart(dayMs: number, period: string): string {
+  const day = new Date(dayMs);
   if (period === "month") day.setUTCDate(1);
   if (period === "week") day.setUTCDate(day.getUTCDate() - ((day.getUTCDay() + 6) % 7));
   return day.toISOString().slice(0, 10);

@@ -13,6 +13,8 @@ export interface TruthEvent {
   /** Unix seconds. */
   at: number;
   wire: WireEvent;
+  /** Milliseconds by the double's clock when it heard of it. */
+  heardAtMs: number;
 }
 
 export interface TruthMessage {
@@ -63,7 +65,7 @@ export function createTruth(): Truth {
   const indexes = { createdAt: timeIndex("createdAt", messages), lastEventAt: timeIndex("lastEventAt", messages) };
 
   function record(wire: WireEvent, nowMs: number): void {
-    const event = { type: String(wire["event"]), at: Number(wire["timestamp"]), wire };
+    const event = { type: String(wire["event"]), at: Number(wire["timestamp"]), wire, heardAtMs: nowMs };
     const id = wire["sg_message_id"];
     if (typeof id !== "string" || id === "") {
       const identity = typeof wire["sg_event_id"] === "string" ? wire["sg_event_id"] : JSON.stringify(wire);

@@ -19,11 +19,21 @@ export type AccessAction =
   | "source.add"
   | "key.add"
   | "key.end"
+  | "completeness.view"
+  | "completeness.export"
+  | "completeness.certificate"
+  | "reconciliation.order"
   | "simulation.start"
   | "simulation.stop"
   | "simulation.purge"
   | "session.begin"
   | "session.end";
+
+const TAKES_AWAY: ReadonlySet<AccessAction> = new Set([
+  "messages.export",
+  "completeness.export",
+  "completeness.certificate",
+]);
 
 /** Writes a row before the answer is sent, so that nothing is shown that is not written down. */
 export type LogAccess = (viewer: Viewer, action: AccessAction, subject?: string) => Promise<void>;
@@ -36,7 +46,7 @@ export function createAccessLog(pool: Pool, now: () => number = Date.now): LogAc
     const at = now();
     const last = lastMs.get(key);
     // Each export takes data away, however soon it follows the one before.
-    if (action !== "messages.export" && last !== undefined && at - last < ACCESS_LOG_REPEAT_MS) return;
+    if (!TAKES_AWAY.has(action) && last !== undefined && at - last < ACCESS_LOG_REPEAT_MS) return;
     await pool.query("INSERT INTO access_log (token, name, role, action, subject) VALUES ($1, $2, $3, $4, $5)", [
       viewer.token,
       viewer.name,

@@ -1,7 +1,7 @@
 import { ClientError } from "../errors.ts";
 
 /** Which list a cursor belongs to. */
-type CursorKind = "m" | "q" | "a";
+type CursorKind = "m" | "q" | "a" | "g" | "r";
 
 /** The place after a row, as opaque text. It names a row number and nothing else: whoever holds it learns nothing. */
 export function writeCursor(kind: CursorKind, rowNumber: number): string {

@@ -13,6 +13,7 @@ export type ViewConfig = Pick<
   | "SENDGRID_API_KEY"
   | "HOLDFAST_ENRICHMENT_API"
   | "HOLDFAST_API_CALLS_PER_MINUTE"
+  | "HOLDFAST_ACCOUNT_TIME_ZONE"
 >;
 
 /** What waits in this process's spool while the database is away. */

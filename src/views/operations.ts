@@ -5,7 +5,7 @@ import Type from "typebox";
 import { ClientError } from "../errors.ts";
 import { readInbox } from "../ledger/read-status.ts";
 import { RETRY_AFTER_SECONDS, SENDGRID_PATIENCE_SECONDS } from "../limits.ts";
-import { inboxOldestSeconds, inboxReceipts, registry } from "../metrics.ts";
+import { alertsOpen, inboxOldestSeconds, inboxReceipts, registry } from "../metrics.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { requireRole } from "./auth.ts";
 import { type NotReady, NotReadySchema } from "./contract-live.ts";
@@ -63,9 +63,26 @@ export function addOperationRoutes(app: FastifyInstance, options: Pick<ViewOptio
       const inbox = await readInbox(pool);
       inboxReceipts.set(inbox.receipts);
       inboxOldestSeconds.set(inbox.oldestSeconds);
+      await setAlertsOpen(pool);
       return reply.type(registry.contentType).send(await registry.metrics());
     },
   );
+}
+
+/** Adds `GET /healthz` and `GET /readyz` as they are while the start waits for the database. */
+export function addWaitingRoutes(app: FastifyInstance, spoolState: () => SpoolState): void {
+  app.get("/healthz", async () => ({ ok: true }));
+  app.get("/readyz", async (_request, reply) =>
+    reply.status(503).header("retry-after", RETRY_AFTER_SECONDS).send(notReady(spoolState())),
+  );
+}
+
+async function setAlertsOpen(pool: Pool): Promise<void> {
+  const open = await pool.query<{ kind: string; count: number }>(
+    "SELECT kind, count(*) AS count FROM alerts WHERE resolved_at IS NULL GROUP BY kind",
+  );
+  alertsOpen.reset();
+  for (const { kind, count } of open.rows) alertsOpen.set({ kind }, count);
 }
 
 function notReady({ posts, bytes, oldestEventAt }: SpoolState): NotReady {

@@ -97,6 +97,7 @@ function presentEvent(row: EventRow, sources: Sources): TimelineEvent {
     recipient,
     source: sourceName(sources, row.source),
     origin: row.origin as TimelineEvent["origin"],
+    repairedAt: isoTime(row.repairedAt),
     twin,
     probable,
     receipt: row.receipt === null ? null : String(row.receipt),

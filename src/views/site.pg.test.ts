@@ -131,7 +131,9 @@ describe("the machinery's questions", () => {
   it("get the metrics with a token, the inbox as it is now", async () => {
     const source = await seedSource(db.pool, "metrics");
     await seedReceipt(db.pool, { id: 77, source, pending: true });
+    await db.pool.query("INSERT INTO alerts (kind, source, count, since) VALUES ('silence', 'metrics', 3, now())");
     const answer = await views.get("/metrics");
+    expect(answer.body).toContain('\nholdfast_alerts_open{kind="silence"} 1\n');
     expect(answer.statusCode).toBe(200);
     expect(answer.headers["content-type"]).toContain("text/plain");
     expect(answer.body).toContain("\nholdfast_inbox_receipts 1\n");
@@ -189,6 +191,11 @@ describe("the description of the interface", () => {
       "GET /api/access-log",
       "GET /api/alerts",
       "GET /api/balance",
+      "GET /api/completeness",
+      "GET /api/completeness.csv",
+      "GET /api/completeness.json",
+      "GET /api/completeness/certificate.pdf",
+      "GET /api/completeness/{day}",
       "GET /api/live",
       "GET /api/messages",
       "GET /api/messages.csv",
@@ -196,6 +203,7 @@ describe("the description of the interface", () => {
       "GET /api/quarantine",
       "GET /api/rates",
       "GET /api/recipients/{address}",
+      "GET /api/reconciliations",
       "GET /api/session",
       "GET /api/simulation",
       "GET /api/sources",
@@ -209,6 +217,7 @@ describe("the description of the interface", () => {
       "POST /api/keys/{id}/end",
       "POST /api/messages/{id}/enrich",
       "POST /api/quarantine/{id}/replay",
+      "POST /api/reconciliations",
       "POST /api/session",
       "POST /api/simulation",
       "POST /api/simulation/purge",

@@ -8,6 +8,7 @@ import { addAccessRoute } from "./access-routes.ts";
 import { addAlertRoutes } from "./alerts.ts";
 import { answerError } from "./answer-error.ts";
 import { addBalanceRoute } from "./balance.ts";
+import { addCompletenessRoutes } from "./completeness.ts";
 import type { ViewDeps, ViewOptions } from "./deps.ts";
 import { addLiveRoute } from "./live.ts";
 import { addMessageRoutes } from "./messages.ts";
@@ -64,4 +65,5 @@ async function addApi(api: FastifyInstance, options: ViewOptions): Promise<void>
   addSourceRoutes(typed, deps);
   addSystemRoute(typed, deps);
   addSimulationRoutes(typed, deps);
+  addCompletenessRoutes(typed, deps);
 }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { API_CALLS_PER_MINUTE } from "../../src/limits.ts";
 import { startBrowser } from "./browser.ts";
+import { daysAgo, seedYear } from "./completeness-year.ts";
 import { itemOf, openPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
 const FOLDER = join(import.meta.dirname, "../../docs/screenshots");
@@ -52,6 +53,20 @@ async function save(page: Page, name: string): Promise<void> {
   if (size > PICTURE_BYTES_MAX) throw new Error(`${name}.png has ${size} bytes; at most ${PICTURE_BYTES_MAX}`);
 }
 
+/** A year in which 37 events were lost on one day and three on another, and all of them repaired. */
+async function takeCompleteness(page: Page, world: PageWorld, messageId: string): Promise<void> {
+  const lossy = { daysAgo: 5, state: "repaired", count: 37 } as const;
+  const special = [lossy, { daysAgo: 2, state: "repaired", count: 3 } as const];
+  await seedYear(world, { days: 330, special, messageId });
+  await page.goto(`/completeness?year=${daysAgo(1).slice(0, 4)}`);
+  await page.locator(".calendar a.repaired").first().waitFor();
+  await page.locator(".runs tbody tr").first().waitFor();
+  await save(page, "completeness");
+  await page.goto(`/completeness/${daysAgo(lossy.daysAgo)}`);
+  await page.locator(".gaps li").first().waitFor();
+  await save(page, "completeness-day");
+}
+
 async function takePictures(world: PageWorld): Promise<void> {
   const started = await startBrowser();
   if ("reason" in started) throw new Error(started.reason);
@@ -75,6 +90,8 @@ async function takePictures(world: PageWorld): Promise<void> {
     await page.locator(".events tbody tr").nth(20).waitFor();
     await page.getByText("nothing waiting").waitFor();
     await save(page, "live");
+
+    await takeCompleteness(page, world, id);
   } finally {
     await started.browser.close();
   }

@@ -10,6 +10,7 @@ import { startStage, type Stage } from "./stage.ts";
  * that what its connections hold when they die is never a projector's lock. Every test checks all of the ledger.
  */
 
+const ALL_ROLES = 0;
 const INTAKE_ONLY = 2;
 let stage: Stage;
 
@@ -95,6 +96,35 @@ describe("several services behind a bad network", () => {
     expect(refused).toMatchObject({ status: 503, error: "unavailable" });
     proxy?.mode("pass");
     expect(await load.send(make("back", false), { target: INTAKE_ONLY })).toMatchObject({ type: "ok" });
+    expect((await stage.verdict(load)).problems).toEqual([]);
+  });
+
+  test.each([
+    ["while its connections carry nothing", false],
+    ["after its connections have died without a word", true],
+  ])("stopped %s, one ends with 0 and loses nothing", async (_when, isBack) => {
+    const load = stage.newLoad();
+    const instance = stage.world.instances[ALL_ROLES];
+    const proxy = stage.world.proxies[ALL_ROLES];
+    const random = createRandom(`stop ${isBack}`);
+    const send = (name: string): ReturnType<typeof load.send> =>
+      load.send(stage.posts.make(madeUpEvents(random, name, ["processed"]), { isLastTry: true }), {
+        target: ALL_ROLES,
+      });
+    await send(`stop-${isBack}-before`);
+    proxy?.mode("half-open");
+    const underWay = send(`stop-${isBack}-during`);
+    // The POST is in intake's hands when it has asked PostgreSQL, and so are the loops when they have.
+    await stage.world.ask("SELECT pg_sleep(1.2)");
+    if (isBack) proxy?.mode("pass");
+    try {
+      // With 1 it would say that the time was up.
+      expect(await instance?.end("SIGTERM")).toBe(0);
+      expect(await underWay).toMatchObject({ status: 503, error: "unavailable" });
+    } finally {
+      proxy?.mode("pass");
+      await instance?.start();
+    }
     expect((await stage.verdict(load)).problems).toEqual([]);
   });
 

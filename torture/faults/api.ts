@@ -1,4 +1,4 @@
-import { API_FAULTS } from "../../src/simulator/api-double.ts";
+import { API_FAULTS } from "../../src/simulator/api-context.ts";
 import type { Fault } from "../fault.ts";
 
 /** SendGrid's API on its bad days, one fault for each. None of them may touch what the webhooks bring. */

@@ -26,7 +26,13 @@ import { Shell } from "./parts/shell.tsx";
 import { Failure, LoadingRows, Nothing } from "./parts/states.tsx";
 import { messageIdOf, recipientOf } from "./text/message-filters.ts";
 
-// Few people ever open these two, so nobody else waits for their script.
+// Few people ever open these, so nobody else waits for their script.
+const CompletenessPage = lazy(async () =>
+  import("./pages/completeness.tsx").then((page) => ({ default: page.CompletenessPage })),
+);
+const CompletenessDayPage = lazy(async () =>
+  import("./pages/completeness-day.tsx").then((page) => ({ default: page.CompletenessDayPage })),
+);
 const SettingsPage = lazy(async () => import("./pages/settings.tsx").then((page) => ({ default: page.SettingsPage })));
 const SimulationPage = lazy(async () =>
   import("./pages/simulation.tsx").then((page) => ({ default: page.SimulationPage })),
@@ -155,6 +161,18 @@ function Pages({ session }: { session: Session }): ReactNode {
             <RecipientPage key={address} address={address} />
           </Route>
         )}
+        <Route path="/completeness">
+          <Suspense fallback={<LoadingRows />}>
+            <CompletenessPage search={search} mayOrder={session.role !== "support"} />
+          </Suspense>
+        </Route>
+        <Route path={/^\/completeness\/(?<day>\d{4}-\d\d-\d\d)\/?$/}>
+          {({ day }) => (
+            <Suspense fallback={<LoadingRows />}>
+              <CompletenessDayPage key={day} day={day ?? ""} mayTake={session.role !== "support"} />
+            </Suspense>
+          )}
+        </Route>
         <Route path="/quarantine">
           <QuarantinePage isAdmin={session.role === "admin"} />
         </Route>

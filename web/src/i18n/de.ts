@@ -1,3 +1,4 @@
+import { completenessDe } from "./completeness-de.ts";
 import type { en } from "./en.ts";
 import { explainDe } from "./explain-de.ts";
 import { mailDe } from "./mail-de.ts";
@@ -332,6 +333,33 @@ export const de: typeof en = {
         "PostgreSQL ist so eingestellt, dass es Bestätigtes verlieren kann ({{formatted}} Prozesse melden das).",
       todo: "Schalten Sie fsync und synchronous_commit ein. Bis dahin kann ein bestätigtes Ereignis bei einem Stromausfall verloren gehen.",
     },
+    silence: {
+      what_one: "Seit {{formatted}} vollen Stunde kam kein POST; in früheren Wochen kamen zu dieser Zeit viele.",
+      what_other: "Seit {{formatted}} vollen Stunden kam kein POST; in früheren Wochen kamen zu dieser Zeit viele.",
+      todo: "Wenn Mails verschickt werden: Sehen Sie in SendGrid nach, ob der Webhook an ist und seine Adresse hierher führt. Wenn nicht, ist alles in Ordnung.",
+    },
+    events_missing: {
+      what_one: "{{formatted}} Ereignis steht in SendGrids Aufzeichnungen und fehlt hier.",
+      what_other: "{{formatted}} Ereignisse stehen in SendGrids Aufzeichnungen und fehlen hier.",
+      todo: "Sie lassen sich aus diesen Aufzeichnungen ablegen: holdfast reconcile --repair mit den betroffenen Tagen.",
+    },
+    events_repaired: {
+      what_one:
+        "{{formatted}} Ereignis der letzten 7 Tage kam nie per Webhook und stammt aus SendGrids Aufzeichnungen.",
+      what_other:
+        "{{formatted}} Ereignisse der letzten 7 Tage kamen nie per Webhook und stammen aus SendGrids Aufzeichnungen.",
+      todo: "Davon fehlt jetzt nichts, aber auf dem Weg zu Holdfast gehen Ereignisse verloren. Prüfen Sie Proxys und andere Empfänger des Webhooks.",
+    },
+    reconciliation_failing: {
+      what_one: "Der Bestand wird nicht mit SendGrids Aufzeichnungen verglichen.",
+      what_other: "Der Bestand wird nicht mit SendGrids Aufzeichnungen verglichen.",
+      todo: "Der letzte Vergleich ist gescheitert, oder seit drei Tagen lief keiner. Das Protokoll nennt den Grund; bis dahin fiele eine Lücke nicht auf.",
+    },
+    receiver_failing: {
+      what_one: "Der Alarmempfänger „{{source}}“ nimmt nichts an; {{formatted}} Meldung wartet.",
+      what_other: "Der Alarmempfänger „{{source}}“ nimmt nichts an; {{formatted}} Meldungen warten.",
+      todo: "Wer dort liest, erfährt nichts von Alarmen. Prüfen Sie die Adresse in HOLDFAST_ALERT_WEBHOOKS und ob sie antwortet.",
+    },
     left: "Die ersten dieser Ereignisse sind in {{hours}} h {{minutes}} min endgültig verloren.",
     leftNone: "Die ersten dieser Ereignisse sind endgültig verloren.",
     other: {
@@ -366,5 +394,6 @@ export const de: typeof en = {
   ...mailDe,
   ...supportDe,
   ...settingsDe,
+  ...completenessDe,
   explain: explainDe,
 };

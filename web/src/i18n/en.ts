@@ -1,3 +1,4 @@
+import { completenessEn } from "./completeness-en.ts";
 import { explainEn } from "./explain-en.ts";
 import { mailEn } from "./mail-en.ts";
 import { settingsEn } from "./settings-en.ts";
@@ -328,6 +329,32 @@ export const en = {
       what_other: "PostgreSQL is set up to lose what it commits ({{formatted}} processes say so).",
       todo: "Turn fsync and synchronous_commit on. Until then an acknowledged event can be lost in a power cut.",
     },
+    silence: {
+      what_one: "No POST has come for {{formatted}} whole hour, and in earlier weeks these hours had many.",
+      what_other: "No POST has come for {{formatted}} whole hours, and in earlier weeks these hours had many.",
+      todo: "If mail is being sent, see in SendGrid whether the webhook is on and its address leads here. If none is, nothing is wrong.",
+    },
+    events_missing: {
+      what_one: "{{formatted}} event is in SendGrid's records and not in the ledger.",
+      what_other: "{{formatted}} events are in SendGrid's records and not in the ledger.",
+      todo: "They can be filed from those records: holdfast reconcile --repair, with the days concerned.",
+    },
+    events_repaired: {
+      what_one: "{{formatted}} event of the last 7 days never came by webhook and was filed from SendGrid's records.",
+      what_other:
+        "{{formatted}} events of the last 7 days never came by webhook and were filed from SendGrid's records.",
+      todo: "Nothing of it is missing now, but something on the way to Holdfast loses events. Look at proxies and at other receivers of the webhook.",
+    },
+    reconciliation_failing: {
+      what_one: "The ledger is not being compared with SendGrid's records.",
+      what_other: "The ledger is not being compared with SendGrid's records.",
+      todo: "The last comparison failed, or none has run for three days. The log has the reason; until then a gap would not be noticed.",
+    },
+    receiver_failing: {
+      what_one: "The {{source}} of alerts does not take them; {{formatted}} waits.",
+      what_other: "The {{source}} of alerts does not take them; {{formatted}} wait.",
+      todo: "Whoever reads there does not hear of alerts. Check its address in HOLDFAST_ALERT_WEBHOOKS and whether it answers.",
+    },
     left: "The first of these events are lost for good in {{hours}} h {{minutes}} min.",
     leftNone: "The first of these events are lost for good.",
     other: {
@@ -362,5 +389,6 @@ export const en = {
   ...mailEn,
   ...supportEn,
   ...settingsEn,
+  ...completenessEn,
   explain: explainEn,
 };

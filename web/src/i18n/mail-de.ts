@@ -152,7 +152,6 @@ export const mailDe: typeof mailEn = {
     twinHint: "Dasselbe Ereignis kam noch einmal unter einer anderen ID. Es ist aufbewahrt und einmal gezählt.",
     probable: "vermutlich diese Mail",
     probableHint: "SendGrid hat hier keine Nachricht genannt. Die Verbindung folgt aus Empfänger und Zeit.",
-    origin: "aus den Unterlagen von SendGrid ergänzt",
     quoteServer: "Die Worte des Servers",
     quoteSendGrid: "Die Worte von SendGrid",
     quoteMore_one: "… {{formatted}} weiteres Zeichen",

@@ -149,7 +149,6 @@ export const mailEn = {
     twinHint: "The same event came again under another id. It is kept and counted once.",
     probable: "probably this mail",
     probableHint: "SendGrid named no message here. It is linked by recipient and time.",
-    origin: "filled in from SendGrid's records",
     quoteServer: "The server's own words",
     quoteSendGrid: "SendGrid's own words",
     quoteMore_one: "… {{formatted}} further character",

@@ -79,7 +79,9 @@ function AlertItem({ alert }: { alert: Alert }): ReactNode {
         {alert.resolvedAt === null
           ? null
           : ` · ${t("alerts.resolved", { moment: bareMoment(alert.resolvedAt, text) })}`}
-        {alert.source === "" ? null : ` · ${t("alerts.inSource", { source: alert.source })}`}
+        {alert.source === "" || alert.kind === "receiver_failing"
+          ? null
+          : ` · ${t("alerts.inSource", { source: alert.source })}`}
         {alert.acknowledgedBy === null ? null : (
           <>
             {" · "}

@@ -38,6 +38,8 @@ function RailLink({ href, also = ONLY_ITSELF, count = 0, children }: RailLinkPro
 
 const MESSAGE_PAGES = ["/messages/", "/recipients/"];
 
+const COMPLETENESS_PAGES = ["/completeness/"];
+
 const SETTINGS_PAGES = ["/settings/"];
 
 function Rail({ isAdmin }: { isAdmin: boolean }): ReactNode {
@@ -57,6 +59,9 @@ function Rail({ isAdmin }: { isAdmin: boolean }): ReactNode {
         <RailLink href="/">{t("nav.live")}</RailLink>
         <RailLink href="/messages" also={MESSAGE_PAGES}>
           {t("nav.messages")}
+        </RailLink>
+        <RailLink href="/completeness" also={COMPLETENESS_PAGES}>
+          {t("completeness.title")}
         </RailLink>
         <RailLink href="/quarantine" count={quarantined ?? 0}>
           {t("nav.quarantine")}

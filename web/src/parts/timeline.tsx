@@ -7,6 +7,7 @@ import { clip, line, QUOTE_CHARS_MAX, visible } from "../text/hostile.ts";
 import { kindOf, markOfKind } from "../text/kinds.ts";
 import { recipientPath } from "../text/message-filters.ts";
 import { formatCount } from "../text/number.ts";
+import { repairedSentence } from "../text/repaired.ts";
 import { clock, isToday, offset, shortDay, utc } from "../text/time.ts";
 import { Foreign, Sentence } from "./foreign.tsx";
 import { Sign } from "./mark.tsx";
@@ -114,6 +115,7 @@ function TimelineItem({ event, before, begin, isOver, isForeign, raw, text }: Ti
             <Sentence>{sentence}</Sentence>
           </p>
         ))}
+        <RepairedLine event={event} text={text} />
         {event.detailLeftOut ? <p className="line">{text.t("event.leftOut")}</p> : null}
         {words.quote === undefined ? null : (
           <Quote
@@ -141,9 +143,15 @@ function EventTags({ event, text: { t } }: { event: TimelineEvent; text: TextCon
           {t("event.probable")}
         </span>
       ) : null}
-      {event.origin === "webhook" ? null : <span className="tag">{t("event.origin")}</span>}
+      {event.origin === "webhook" ? null : <span className="tag late">{t("completeness.repairedEvent.tag")}</span>}
     </>
   );
+}
+
+/** Where an event came from that no webhook brought, or that one brought late. */
+function RepairedLine({ event, text }: { event: TimelineEvent; text: TextContext }): ReactNode {
+  const sentence = repairedSentence(event, text);
+  return sentence === undefined ? null : <p className="line">{sentence}</p>;
 }
 
 function Quote({ label, words, text: { t, locale } }: { label: string; words: string; text: TextContext }): ReactNode {

@@ -1,6 +1,6 @@
 /** What an access was about, as a person reads it: a search is kept as the JSON of its question. */
 export function accessSubject(action: string, subject: string): string {
-  if (!action.startsWith("messages.")) return subject;
+  if (!/^(messages|completeness)\./.test(action)) return subject;
   try {
     const question: unknown = JSON.parse(subject);
     if (typeof question !== "object" || question === null || Array.isArray(question)) return subject;

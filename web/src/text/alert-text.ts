@@ -14,19 +14,27 @@ const KINDS: readonly string[] = [
   "spool_in_use",
   "disk_low",
   "durability_unsafe",
+  "silence",
+  "events_missing",
+  "events_repaired",
+  "reconciliation_failing",
+  "receiver_failing",
 ] satisfies Alert["kind"][];
 
 /** An alert in words: what is wrong and what it means, and what to do. A kind of a newer server still says something. */
 export function alertText(
-  alert: Pick<Alert, "kind" | "count" | "since">,
+  alert: Pick<Alert, "kind" | "source" | "count" | "since">,
   { t, locale, now }: TextContext,
 ): { what: string; todo: string } {
   const formatted = formatCount(alert.count, locale);
-  const { count } = alert;
+  const { count, source } = alert;
   if (!KINDS.includes(alert.kind))
     return { what: t("alerts.other.what", { count, formatted, kind: alert.kind }), todo: t("alerts.other.todo") };
   const left = timeLeft(alert.since, { t, now });
-  return { what: t(`alerts.${alert.kind}.what`, { count, formatted }), todo: t(`alerts.${alert.kind}.todo`, { left }) };
+  return {
+    what: t(`alerts.${alert.kind}.what`, { count, formatted, source }),
+    todo: t(`alerts.${alert.kind}.todo`, { left }),
+  };
 }
 
 /** SendGrid tries a refused event again for 24 hours after it happened. */

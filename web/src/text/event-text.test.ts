@@ -137,17 +137,22 @@ describe("alerts and quarantine in words", () => {
   const NOW = "2026-11-30T10:00:00Z";
 
   test("an alert names the consequence", () => {
-    expect(alertText({ kind: "inbox_old", count: 3, since: NOW }, english).what).toBe(
+    expect(alertText({ kind: "inbox_old", source: "", count: 3, since: NOW }, english).what).toBe(
       "3 accepted POSTs are waiting; the oldest for over a minute.",
     );
-    expect(alertText({ kind: "quarantine_open", count: 1, since: NOW }, german).what).toBe(
+    expect(alertText({ kind: "quarantine_open", source: "default", count: 1, since: NOW }, german).what).toBe(
       "1 Eintrag ist in Quarantäne.",
     );
   });
 
+  test("an alert about a receiver of alerts names it", () => {
+    const failing = { kind: "receiver_failing", source: "slack receiver 1", count: 2, since: NOW } as const;
+    expect(alertText(failing, english).what).toBe("The slack receiver 1 of alerts does not take them; 2 wait.");
+  });
+
   test("an alert about refused POSTs says how long SendGrid still holds the first of them", () => {
     const hoursAgo = (hours: number): string => new Date(english.now - hours * 3_600_000).toISOString();
-    const refused = { kind: "signature_failing", count: 2 } as const;
+    const refused = { kind: "signature_failing", source: "default", count: 2 } as const;
     expect(alertText({ ...refused, since: hoursAgo(2.5) }, english).todo).toContain("lost for good in 21 h 30 min.");
     expect(alertText({ ...refused, since: hoursAgo(25) }, english).todo).toContain("are lost for good.");
     expect(alertText({ ...refused, since: hoursAgo(2.5) }, german).todo).toContain("in 21 h 30 min endgültig verloren");

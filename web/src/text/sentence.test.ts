@@ -75,6 +75,7 @@ function detail(
       recipient: null,
       source: "default",
       origin: "webhook",
+      repairedAt: null,
       twin: false,
       probable: false,
       receipt: null,
