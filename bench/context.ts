@@ -37,8 +37,8 @@ export interface Flags {
   seconds: number | undefined;
   /** Events per POST of the intake scenario. */
   batches: readonly number[];
-  /** Under saturation, in the cost scenario. */
-  minutes: number;
+  /** Under saturation in the cost scenario, under the page in the live one; undefined: what the scenario takes. */
+  minutes: number | undefined;
   /** Stored events in the growth scenario. */
   sizes: readonly number[];
   /** Settings of Holdfast beside the benchmark's own. */

@@ -12,7 +12,7 @@ Without names all scenarios run. \`report\` measures nothing: it writes the tabl
   --peers NAMES      ${PEERS.join(",")} or none (default: all that are installed; quick: none)
   --seconds N        of one measured window of the intake scenario (default 10; quick: 1)
   --batches NUMBERS  events per POST of the intake scenario (default 1,10,100,500; quick: 1,100)
-  --minutes N        under saturation in the cost scenario (default 10)
+  --minutes N        under saturation in the cost scenario (default 10), of traffic in the live one (default 5)
   --sizes NUMBERS    stored events in the growth scenario (default 200000,2000000,20000000)
   --set NAME=VALUE   a setting of Holdfast; may be given several times
   --against FOLDER   another checkout of Holdfast, which takes its turns too (intake scenario)
@@ -37,7 +37,7 @@ export function readCommandLine(args: readonly string[]): CommandLine | { fault:
         peers: { type: "string" },
         seconds: { type: "string" },
         batches: { type: "string" },
-        minutes: { type: "string", default: "10" },
+        minutes: { type: "string" },
         sizes: { type: "string" },
         set: { type: "string", multiple: true, default: [] },
         against: { type: "string" },
@@ -57,7 +57,7 @@ export function readCommandLine(args: readonly string[]): CommandLine | { fault:
         rounds: positive("--rounds", values.rounds ?? (quick ? "1" : "3")),
         seconds: values.seconds === undefined ? undefined : positive("--seconds", values.seconds),
         batches: list("--batches", values.batches ?? (quick ? "1,100" : "1,10,100,500")),
-        minutes: positive("--minutes", values.minutes),
+        minutes: values.minutes === undefined ? undefined : positive("--minutes", values.minutes),
         sizes: list("--sizes", values.sizes ?? (quick ? "20000,60000" : "200000,2000000,20000000")),
         settings: Object.fromEntries(values.set.map(readSetting)),
         against: values.against === undefined ? undefined : resolve(values.against),

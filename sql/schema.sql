@@ -370,6 +370,22 @@ CREATE TABLE replay_orders (
   CONSTRAINT replay_orders_pkey PRIMARY KEY (quarantine)
 );
 
+CREATE TABLE sends (
+  sent_at timestamp with time zone NOT NULL,
+  registered_at timestamp with time zone NOT NULL DEFAULT now(),
+  seen_at timestamp with time zone,
+  next_look_at timestamp with time zone NOT NULL,
+  recipients integer NOT NULL DEFAULT 1,
+  source smallint NOT NULL,
+  message_id text COLLATE "C" NOT NULL,
+  recipient text,
+  name text NOT NULL,
+  args jsonb NOT NULL DEFAULT '{}'::jsonb,
+  CONSTRAINT sends_pkey PRIMARY KEY (message_id),
+  CONSTRAINT sends_recipients_check CHECK (recipients > 0)
+) WITH (fillfactor=90);
+CREATE INDEX sends_unseen ON sends USING btree (next_look_at) WHERE seen_at IS NULL;
+
 CREATE TABLE source_key_orders (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   source text COLLATE "C",

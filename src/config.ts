@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { UsageError } from "./errors.ts";
 import { API_CALLS_PER_MINUTE, ENRICH_SETTLE_SECONDS } from "./limits.ts";
+import { missingOidcSettings, oidcClaim, oidcIssuer, oidcRoles } from "./oidc-settings.ts";
 
 /** What one process does. All of them together is the default; several processes may share one PostgreSQL. */
 export const ROLES = ["intake", "projector", "enrichment", "views", "maintenance"] as const;
@@ -234,6 +235,25 @@ export const SETTINGS = {
     secret: true,
     parse: adminToken,
   },
+  HOLDFAST_OIDC_ISSUER: {
+    description: "Sign-in through your identity provider (OpenID Connect): its issuer. Unset: by token and link only.",
+    parse: oidcIssuer,
+  },
+  HOLDFAST_OIDC_CLIENT_ID: { description: "What the identity provider calls Holdfast.", parse: text },
+  HOLDFAST_OIDC_CLIENT_SECRET: {
+    description: "The client's secret that the identity provider gave out.",
+    secret: true,
+    parse: text,
+  },
+  HOLDFAST_OIDC_ROLE_CLAIM: {
+    description: "The claim that holds a person's groups or roles. A dot leads into an object: realm_access.roles.",
+    default: "roles",
+    parse: oidcClaim,
+  },
+  HOLDFAST_OIDC_ROLES: {
+    description: "Which of the claim's values give which role: admin=VALUE,VALUE;compliance=VALUE;support=VALUE.",
+    parse: oidcRoles,
+  },
   HOLDFAST_ALERT_WEBHOOKS: {
     description: "Who is told about alerts: slack=URL;standard=URL, the latter in the Standard Webhooks form.",
     secret: true,
@@ -283,6 +303,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   for (const name of Object.keys(env)) {
     if (name.startsWith("HOLDFAST_") && !(name in SETTINGS)) faults.push(`${name} is not a setting of Holdfast`);
   }
+  faults.push(...missingOidcSettings(env));
   if (faults.length > 0) throw new UsageError(faults.join("\n"));
   return config as Config;
 }

@@ -218,6 +218,8 @@ export const PAGE_ROWS_MAX = 200;
 export const READ_STATEMENT_MS_MAX = 10_000;
 /** A message's timeline; one with more (a mailing list's archive, a scanner) says how many were left out. */
 export const TIMELINE_EVENTS_MAX = 1_000;
+/** While an abandoned search has not ended it is cancelled again after this: the first cancel may have come too early. */
+export const READ_CANCEL_AGAIN_MS = 100;
 /** Reads of the views under way at once, so that slow searches never take the connections of intake and projector. */
 export const READS_CONCURRENT_MAX = 6;
 /** Reads waiting for their turn: a page makes about four at once, so this is 50 people pressing reload together. */
@@ -298,7 +300,25 @@ export const SSE_TICK_MS = 1_000;
 /** Requests per minute and address to sign-in: enough for a person, useless for guessing. */
 export const LOGIN_ATTEMPTS_PER_MINUTE = 20;
 export const LOGIN_LINK_MINUTES = 60;
+/** The ends that a token can be given: a month, a quarter, a year. Without one it is valid until somebody ends it. */
+export const TOKEN_DAYS = [30, 90, 365] as const;
+/** The name a person's claims give to a session and to the access log, as long as a token's. */
+export const OIDC_NAME_CHARS_MAX = 100;
 export const SESSION_HOURS = 12;
+/** From the button to the answer of the identity provider: time for a password and a second factor. */
+export const OIDC_FLOW_SECONDS = 600;
+/** Flows that came to their end, remembered until they would have expired, so that none ends twice. */
+export const OIDC_FLOWS_REMEMBERED_MAX = 10_000;
+/** The place to return to is kept in a cookie, and browsers keep 4,096 bytes of one; a longer one becomes the first page. */
+export const OIDC_NEXT_CHARS_MAX = 1_500;
+/** An identity provider that takes longer counts as away. */
+export const OIDC_REQUEST_MS_MAX = 5_000;
+/** Its answers: metadata, keys and tokens have some KiB, with hundreds of groups some tens of them. */
+export const OIDC_ANSWER_BYTES_MAX = 1 * MIB;
+/** What it says about itself is asked for again after this: at most this long the button promises what is not there. */
+export const OIDC_METADATA_MS = 60_000;
+/** After a failure it is left alone for this long, however many people look at the button. */
+export const OIDC_RETRY_MS = 2_000;
 export const QUERY_CHARS_MAX = 500;
 /** Ours have 46 characters; a configured one may be a pass phrase. */
 export const TOKEN_CHARS_MAX = 500;

@@ -5,7 +5,8 @@ import { DISK } from "./disk.ts";
 import { ENRICHMENT } from "./enrichment.ts";
 import { GROWTH } from "./growth.ts";
 import { INTAKE } from "./intake.ts";
+import { LIVE } from "./live.ts";
 import { PROJECTION } from "./projection.ts";
 
 /** In the order in which they run. */
-export const SCENARIOS: readonly Scenario[] = [INTAKE, BURST, PROJECTION, DISK, GROWTH, ENRICHMENT, COST];
+export const SCENARIOS: readonly Scenario[] = [INTAKE, BURST, PROJECTION, DISK, GROWTH, ENRICHMENT, COST, LIVE];

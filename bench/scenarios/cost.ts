@@ -10,6 +10,7 @@ import { drained } from "../subjects/ledger.ts";
 const SUBJECT = "holdfast-all";
 const DATABASE = "cost";
 const MB = 1e6;
+const MINUTES = 10;
 const REST_SECONDS = 60;
 const SETTLE_SECONDS = 20;
 const SAMPLE_MS = 1_000;
@@ -38,7 +39,7 @@ export const COST: Scenario = {
         return (await load.run({ ...order, measureMs: Infinity, postsMax: posts })).eventsAcknowledged;
       });
       const saturated = sampleMemory(service);
-      const minutes = flags.quick ? 0.05 : flags.minutes;
+      const minutes = flags.quick ? 0.05 : (flags.minutes ?? MINUTES);
       bench.say(`cost: ${minutes} minutes of saturation`);
       const report = await load.run({ ...order, measureMs: minutes * 60_000 });
       recordMemory(recorder, await saturated.stop());

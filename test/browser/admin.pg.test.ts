@@ -6,6 +6,7 @@ import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { publicKeyText } from "../../src/sendgrid/signature.ts";
 import { encodeBody, encodeItem, webhookHeaders } from "../../src/simulator/wire.ts";
+import { violations } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
 import { itemOf, type Look, type OpenedPage, openPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
@@ -21,6 +22,8 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 describe.skipIf(isSkipped)(`an admin's pages in a browser${isSkipped ? ` (${started.reason})` : ""}`, () => {
   let world: PageWorld;
   const opened: OpenedPage[] = [];
+  /** Of one session for many pages: signing in is limited to some times a minute. */
+  let cookies: Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
 
   async function open(look: Partial<Look> = {}): Promise<OpenedPage> {
     if ("reason" in started) throw new Error(started.reason);
@@ -42,6 +45,9 @@ describe.skipIf(isSkipped)(`an admin's pages in a browser${isSkipped ? ` (${star
     await mkdir(SCREENSHOTS, { recursive: true });
     world = await startPageWorld();
     await world.post([itemOf("admin", "processed"), itemOf("admin", "delivered")]);
+    const first = await open();
+    await signIn(first, world);
+    cookies = await first.context.cookies();
   });
   afterAll(async () => {
     if ("browser" in started) await started.browser.close();
@@ -251,4 +257,42 @@ describe.skipIf(isSkipped)(`an admin's pages in a browser${isSkipped ? ` (${star
       }
     },
   );
+
+  describe.each(["light", "dark"] as const)("axe finds nothing against WCAG 2.2 AA on %s paper", (scheme) => {
+    test.each([
+      ["tokens", "/settings/tokens", "tbody tr"],
+      ["sources and keys", "/settings/sources", "tbody tr"],
+      ["who looked at what", "/settings/access", "tbody tr"],
+      ["the status", "/settings/status", ".limits"],
+      ["the simulation", "/simulation", ".held"],
+    ])("%s", async (_name, path, content) => {
+      for (const language of ["en", "de"] as const) {
+        const { page, context } = await open({ scheme, language });
+        await context.addCookies(cookies);
+        await page.goto(path);
+        await page.locator(content).first().waitFor();
+        expect(await violations(page), language).toEqual([]);
+      }
+    });
+
+    test("the dialogs that make a token, a source and a key", async () => {
+      for (const language of ["en", "de"] as const) {
+        const { page, context } = await open({ scheme, language });
+        await context.addCookies(cookies);
+        const button = (en: string, de: string) =>
+          page.getByRole("button", { name: language === "en" ? en : de, exact: true });
+        await page.goto("/settings/sources");
+        for (const [en, de] of [
+          ["Add a source", "Quelle hinzufügen"],
+          ["Add a key", "Schlüssel hinzufügen"],
+        ] as const) {
+          await button(en, de).first().click();
+          await page.getByRole("dialog").waitFor();
+          expect(await violations(page), `${language}: ${en}`).toEqual([]);
+          await page.keyboard.press("Escape");
+          await page.getByRole("dialog").waitFor({ state: "detached" });
+        }
+      }
+    });
+  });
 });

@@ -1,14 +1,13 @@
 import { readFile } from "node:fs/promises";
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { violations } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
 import { daysAgo, seedYear } from "./completeness-year.ts";
 import { itemOf, type Look, type OpenedPage, openPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
 /** Whether anything is missing, in a browser: the calendar, a day, a check, the certificate; by keyboard, on every paper. */
 
-const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const CHECKED_DAYS = 20;
 const MISSING = { daysAgo: 1, state: "missing", count: 37 } as const;
 const REPAIRED = { daysAgo: 6, state: "repaired", count: 60 } as const;
@@ -262,20 +261,3 @@ describe.skipIf(isSkipped)("completeness in a browser", () => {
     });
   });
 });
-
-interface AxeResult {
-  violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[];
-}
-
-/** Through the browser's own protocol, since the content security policy rightly lets no page load it. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  // What fades in has no contrast yet.
-  await page.evaluate("Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => null)))");
-  const result = await page.evaluate<AxeResult>(
-    `axe.run(document, { runOnly: ${JSON.stringify(WCAG)}, resultTypes: ["violations"] })`,
-  );
-  return result.violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),
-  );
-}

@@ -1,13 +1,12 @@
 import { readFile } from "node:fs/promises";
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { violations } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
 import { itemOf, type Look, type OpenedPage, openPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
 /** What support and operations do all day: watch, search, look a person up, by keyboard, on every paper, in an outage. */
 
-const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const PERSON = "person+1@example.com";
 const PERSON_PATH = `/recipients/${encodeURIComponent(PERSON)}`;
 
@@ -338,20 +337,3 @@ describe.skipIf(isSkipped)("the workspace in a browser", () => {
     });
   });
 });
-
-interface AxeResult {
-  violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[];
-}
-
-/** Through the browser's own protocol, since the content security policy rightly lets no page load it. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  // What fades in has no contrast yet.
-  await page.evaluate("Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => null)))");
-  const result = await page.evaluate<AxeResult>(
-    `axe.run(document, { runOnly: ${JSON.stringify(WCAG)}, resultTypes: ["violations"] })`,
-  );
-  return result.violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),
-  );
-}

@@ -177,7 +177,7 @@ function Pages({ session }: { session: Session }): ReactNode {
           <QuarantinePage isAdmin={session.role === "admin"} />
         </Route>
         <Route path="/alerts">
-          <AlertsPage />
+          <AlertsPage isAdmin={session.role === "admin"} />
         </Route>
         <Route path={/^\/settings(?:\/(?:tokens|sources|access|status))?\/?$/}>
           <Suspense fallback={<LoadingRows />}>

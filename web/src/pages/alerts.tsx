@@ -17,7 +17,7 @@ import { bareMoment, utc } from "../text/time.ts";
 const REFRESH_MS = 10_000;
 
 /** What needs a person, and what did. */
-export function AlertsPage(): ReactNode {
+export function AlertsPage({ isAdmin }: { isAdmin: boolean }): ReactNode {
   const { t } = useText();
   useTitle(t("alerts.title"));
   const list = useQuery({
@@ -42,7 +42,7 @@ export function AlertsPage(): ReactNode {
       ) : null}
       <ul className="papers">
         {open.map((alert) => (
-          <AlertItem key={alert.id} alert={alert} />
+          <AlertItem key={alert.id} alert={alert} isAdmin={isAdmin} />
         ))}
       </ul>
       {past.length === 0 ? null : (
@@ -50,7 +50,7 @@ export function AlertsPage(): ReactNode {
           <h2>{t("alerts.past")}</h2>
           <ul className="papers past">
             {past.map((alert) => (
-              <AlertItem key={alert.id} alert={alert} />
+              <AlertItem key={alert.id} alert={alert} isAdmin={isAdmin} />
             ))}
           </ul>
         </>
@@ -59,7 +59,30 @@ export function AlertsPage(): ReactNode {
   );
 }
 
-function AlertItem({ alert }: { alert: Alert }): ReactNode {
+/** Where an alert can be acted upon in this page. The settings are an admin's. */
+function PlaceLink({ kind, isAdmin }: { kind: Alert["kind"]; isAdmin: boolean }): ReactNode {
+  const { t } = useText();
+  switch (kind) {
+    case "quarantine_open":
+      return <Link href="/quarantine">{t("alerts.openQuarantine")}</Link>;
+    case "signature_failing":
+    case "source_unknown":
+      return isAdmin ? (
+        <Link href="/settings/sources">{`${t("settings.title")}: ${t("settings.sources")}`}</Link>
+      ) : null;
+    case "disk_low":
+    case "durability_unsafe":
+      return isAdmin ? <Link href="/settings/status">{`${t("settings.title")}: ${t("settings.status")}`}</Link> : null;
+    case "events_missing":
+    case "events_repaired":
+    case "reconciliation_failing":
+      return <Link href="/completeness">{t("completeness.title")}</Link>;
+    default:
+      return null;
+  }
+}
+
+function AlertItem({ alert, isAdmin }: { alert: Alert; isAdmin: boolean }): ReactNode {
   const text = useText();
   const { t } = text;
   const isSimulated = useIsSimulated();
@@ -92,7 +115,7 @@ function AlertItem({ alert }: { alert: Alert }): ReactNode {
       {isOpen ? (
         <div className="paper-actions">
           {alert.acknowledgedBy === null ? <AcknowledgeButton id={alert.id} /> : null}
-          {alert.kind === "quarantine_open" ? <Link href="/quarantine">{t("alerts.openQuarantine")}</Link> : null}
+          <PlaceLink kind={alert.kind} isAdmin={isAdmin} />
         </div>
       ) : null}
     </li>
