@@ -124,3 +124,5 @@ CREATE TABLE repairs (
   replaced_by_receipt bigint
 );
 CREATE INDEX repairs_event ON repairs (message, event_id);
+-- What an alert asks for every few seconds.
+CREATE INDEX repairs_standing ON repairs (repaired_at) WHERE outcome = 'filed' AND replaced_at IS NULL;

@@ -363,6 +363,7 @@ CREATE TABLE repairs (
   CONSTRAINT repairs_outcome_check CHECK (outcome = ANY (ARRAY['filed'::text, 'held'::text, 'unreadable'::text]))
 );
 CREATE INDEX repairs_event ON repairs USING btree (message, event_id);
+CREATE INDEX repairs_standing ON repairs USING btree (repaired_at) WHERE outcome = 'filed'::text AND replaced_at IS NULL;
 
 CREATE TABLE replay_orders (
   quarantine bigint NOT NULL,

@@ -1,9 +1,11 @@
 import { Command, CommanderError } from "commander";
+import { addCompareCommand } from "./commands/compare.ts";
 import { addDemoCommand } from "./commands/demo.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addReconcileCommand } from "./commands/reconcile.ts";
 import { addReplayCommand } from "./commands/replay.ts";
+import { addSendsCommand } from "./commands/sends.ts";
 import { addSimulateCommand } from "./commands/simulate.ts";
 import { addTokenCommand } from "./commands/token.ts";
 import { addVerifyCommand } from "./commands/verify.ts";
@@ -30,6 +32,8 @@ function createProgram(): Command {
   addVerifyCommand(program);
   addReplayCommand(program);
   addReconcileCommand(program);
+  addCompareCommand(program);
+  addSendsCommand(program);
   addTokenCommand(program);
   addDoctorCommand(program);
   // Only commands made before this inherit nothing: each must be told to throw rather than to exit by itself.

@@ -32,10 +32,37 @@ describe("the settings", () => {
     ["HOLDFAST_ACCOUNT_TIME_ZONE", "Europe/Atlantis"],
     ["HOLDFAST_ACCOUNT_TIME_ZONE", "+02:00"],
     ["HOLDFAST_RECONCILE", "sometimes"],
+    ["HOLDFAST_OIDC_ISSUER", "http://idp.example"],
+    ["HOLDFAST_OIDC_ISSUER", "https://user:pass@idp.example"],
+    ["HOLDFAST_OIDC_ROLES", "admin"],
+    ["HOLDFAST_OIDC_ROLES", "admin="],
+    ["HOLDFAST_OIDC_ROLES", "king=x"],
+    ["HOLDFAST_OIDC_ROLES", "admin=a;admin=b"],
+    ["HOLDFAST_OIDC_ROLE_CLAIM", "two words"],
     ["HOLDFAST_API_CALLS_PER_MINUTE", "0"],
   ])("refuse %s=%s, naming it", (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(UsageError);
     expect(() => readConfig({ [name]: value })).toThrow(name);
+  });
+
+  test("take OpenID Connect whole or not at all, and name what is missing", () => {
+    const whole = {
+      HOLDFAST_OIDC_ISSUER: "https://idp.example/tenant/",
+      HOLDFAST_OIDC_CLIENT_ID: "holdfast",
+      HOLDFAST_OIDC_CLIENT_SECRET: "hunter2",
+      HOLDFAST_OIDC_ROLES: "admin=holdfast-admins; support = help desk , second line",
+    };
+    const config = readConfig(whole);
+    expect(config.HOLDFAST_OIDC_ISSUER).toBe("https://idp.example/tenant/");
+    expect(config.HOLDFAST_OIDC_ROLE_CLAIM).toBe("roles");
+    expect([...(config.HOLDFAST_OIDC_ROLES ?? [])]).toEqual([
+      ["admin", ["holdfast-admins"]],
+      ["support", ["help desk", "second line"]],
+    ]);
+    for (const name of Object.keys(whole)) {
+      expect(() => readConfig({ ...whole, [name]: "" })).toThrow(new RegExp(`^${name} is missing`));
+    }
+    expect(() => readConfig({ HOLDFAST_OIDC_ROLE_CLAIM: "groups" })).toThrow("HOLDFAST_OIDC_ISSUER is missing");
   });
 
   test("refuse an unknown one that begins with HOLDFAST_, and leave other programs' variables alone", () => {

@@ -27,6 +27,7 @@ export const CLIENT_ERRORS = {
   not_found: [404, "There is nothing at this address."],
   message_unknown: [404, "No event has named this message yet."],
   recipient_unknown: [404, "No event has named this address yet."],
+  receipt_unknown: [404, "There is no such receipt."],
   quarantine_unknown: [404, "There is no such quarantined item."],
   alert_unknown: [404, "There is no such alert."],
   token_unknown: [404, "There is no such token, or it has ended."],

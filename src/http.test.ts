@@ -42,6 +42,18 @@ describe("an error of the HTTP server", () => {
     },
   );
 
+  test.each(["/things/%E0%A4%A", `/things/${"a".repeat(10_000)}`])(
+    "leads a browser that opens %.20s to a page that says so, and never a program",
+    async (url) => {
+      const accept = "text/html,application/xhtml+xml";
+      const opened = await app.inject({ method: "GET", url, headers: { accept } });
+      expect([opened.statusCode, opened.headers["location"]]).toEqual([303, "/no-such-page"]);
+      const asked = await app.inject({ method: "GET", url: `/api${url}`, headers: { accept } });
+      expect(asked.statusCode).toBeGreaterThanOrEqual(400);
+      expect((await app.inject({ method: "GET", url })).statusCode).toBeGreaterThanOrEqual(400);
+    },
+  );
+
   test("that will pass says when to come again", async () => {
     expect((await app.inject({ url: "/away" })).headers["retry-after"]).toBe("5");
   });

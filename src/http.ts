@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { Server } from "node:net";
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from "fastify";
 import { ClientError } from "./errors.ts";
@@ -38,7 +39,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     // SendGrid follows no redirect, so a slash too many in the configured address must simply work.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MESSAGE_ID_CHARS_MAX * PERCENT_ENCODED_CHARS_MAX },
     // What Fastify refuses before any route is chosen is told in the same form.
-    frameworkErrors(error, _request, reply: FastifyReply) {
+    frameworkErrors(error, request, reply: FastifyReply) {
+      // No route can take such an address, so a browser that opens it is led to one where the page says that there is none.
+      if (opensPage(request.raw)) return reply.redirect(NO_PAGE, 303);
       const told = toClientError(error);
       return reply.status(told.status).send(told.body());
     },
@@ -69,6 +72,14 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     return reply.status(told.status).send(told.body());
   });
   return app;
+}
+
+/** A path of the page that it knows to be none. */
+const NO_PAGE = "/no-such-page";
+
+function opensPage({ method, url, headers }: IncomingMessage): boolean {
+  const isPage = method === "GET" && !/^\/(api|webhooks)(\/|$)/.test(url ?? "");
+  return isPage && headers.accept?.includes("text/html") === true;
 }
 
 /** As this machine reaches it: a server that listens everywhere is on the loopback address too. */

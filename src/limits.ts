@@ -267,6 +267,17 @@ export const ACCESS_LOG_REPEAT_MS = 60_000;
 export const ACCESS_LOG_REMEMBERED_MAX = 1_000;
 /** Sessions and links that ended longer ago are deleted; the access log keeps their names. */
 export const ENDED_TOKEN_DAYS = 30;
+/** Sends registered by one request, with what they may say of themselves: inserted in one statement. */
+export const SENDS_PER_REQUEST_MAX = 1_000;
+export const SENDS_BODY_BYTES_MAX = 2 * MIB;
+/** SendGrid takes no more recipients in one request. */
+export const SEND_RECIPIENTS_MAX = 1_000;
+/** An X-Message-Id has 22 characters. */
+export const SEND_ID_CHARS_MAX = 100;
+/** What an application says of a send beside that, as JSON: an order's number, not a document. */
+export const SEND_ARGS_BYTES_MAX = 1_000;
+/** A log's line is read to here; an id behind it is not found, and that is said. */
+export const SEND_LINE_CHARS_MAX = 64 * KIB;
 /** Bodies of the views' own POSTs hold a token at most. */
 export const VIEW_BODY_BYTES_MAX = 16 * KIB;
 /** Events are sent in groups no closer together than this: a group costs one query, whatever the number of pages. */
@@ -342,6 +353,16 @@ export const AUDIT_STATEMENT_MS_MAX = 10 * 60_000;
 /** How often a verification writes down how far it is: what a kill -9 costs. */
 export const AUDIT_STATE_MS = 2_000;
 
+/** Rows of each side in memory while the ledger is compared with another table. */
+export const COMPARE_PAGE_ROWS = 1_000;
+/** Ids named on each side where they differ; beyond it they are counted. */
+export const COMPARE_LISTED_DEFAULT = 20;
+export const COMPARE_LISTED_MAX = 10_000;
+/** The other table may have an event at another time than its own (its arrival): SendGrid tries for a day, and may be late. */
+export const COMPARE_MARGIN_SECONDS = 3 * 24 * 3_600;
+/** The first page waits until a whole table is sorted: a hundred million ids at a few hundred thousand a second. */
+export const COMPARE_STATEMENT_MS_MAX = 30 * 60_000;
+
 // Reconciliation
 
 /** An event younger than this is on its way: SendGrid posts every 30 s, and shows a message in its API after about a minute. */
@@ -390,6 +411,12 @@ export const RECONCILE_POLL_MS = 1_000;
 export const RECONCILE_IDLE_MS = 5_000;
 /** The local hour of the nightly check: the day that just ended is over everywhere in the account. */
 export const RECONCILE_NIGHT_HOUR = 3;
+/** SendGrid's first event of a send comes within seconds; its webhook may try again for a while. */
+export const REGISTER_WAIT_SECONDS = 3_600;
+/** A registered send without an event is looked for again after this, and later after a hundredth of its age. */
+export const REGISTER_AGAIN_SECONDS = 60;
+/** Sends looked for together, in one statement. */
+export const REGISTER_SENDS_MAX = 500;
 /** One statement over a day's events. */
 export const RECONCILE_STATEMENT_MS_MAX = 10 * 60_000;
 /** Rows of a CSV export looked up together. */

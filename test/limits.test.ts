@@ -80,11 +80,44 @@ const AT_THEIR_EDGE: Record<string, [words: string, ...names: string[]][]> = {
   "src/views/session.pg.test.ts": [
     ["is limited per address", "LOGIN_ATTEMPTS_PER_MINUTE"],
     ['"x".repeat(501)', "TOKEN_CHARS_MAX"],
+    ["for the days that were chosen", "TOKEN_DAYS"],
+  ],
+  "src/views/oidc.pg.test.ts": [["nowMs += OIDC_RETRY_MS", "OIDC_RETRY_MS"]],
+  "src/views/oidc-provider.test.ts": [
+    ["nowMs += OIDC_METADATA_MS", "OIDC_METADATA_MS"],
+    ["OIDC_ANSWER_BYTES_MAX + 1", "OIDC_ANSWER_BYTES_MAX"],
+  ],
+  "src/views/oidc-flow.test.ts": [
+    ["OIDC_FLOW_SECONDS * 1000", "OIDC_FLOW_SECONDS"],
+    ["OIDC_FLOWS_REMEMBERED_MAX", "OIDC_FLOWS_REMEMBERED_MAX"],
+    ["OIDC_NEXT_CHARS_MAX", "OIDC_NEXT_CHARS_MAX"],
+    ["OIDC_NAME_CHARS_MAX", "OIDC_NAME_CHARS_MAX"],
+  ],
+  "src/views/sends.pg.test.ts": [
+    [
+      "takes up to its limits",
+      "SENDS_PER_REQUEST_MAX",
+      "SENDS_BODY_BYTES_MAX",
+      "SEND_RECIPIENTS_MAX",
+      "SEND_ID_CHARS_MAX",
+    ],
+    ["SEND_ARGS_BYTES_MAX + 1", "SEND_ARGS_BYTES_MAX"],
+  ],
+  "src/commands/sends.pg.test.ts": [["the rest was not read", "SEND_LINE_CHARS_MAX"]],
+  "src/reconcile/register.pg.test.ts": [
+    ["an hour after a send without an event, not earlier", "REGISTER_WAIT_SECONDS"],
+    ["ever more seldom", "REGISTER_AGAIN_SECONDS"],
+    ["more sends than one statement takes", "REGISTER_SENDS_MAX"],
   ],
   "src/views/live-limit.pg.test.ts": [["Takes as many live pages as its limit", "SSE_CLIENTS_MAX"]],
   "src/views/sse.test.ts": [["is cut off when it does not read", "SSE_CLIENT_BYTES_MAX"]],
   "src/views/live-ring.test.ts": [["does not know what is too old", "SSE_BUFFER_EVENTS_MAX"]],
   "src/audit/verify.pg.test.ts": [["AUDIT_PAGE_BYTES_MAX", "AUDIT_PAGE_BYTES_MAX", "AUDIT_PAGE_RECEIPTS_MAX"]],
+  "src/audit/compare.pg.test.ts": [
+    ["with two pages in memory", "COMPARE_PAGE_ROWS"],
+    ["and no further", "COMPARE_MARGIN_SECONDS"],
+  ],
+  "src/commands/compare.pg.test.ts": [["10001", "COMPARE_LISTED_MAX"]],
   "src/audit/difference.test.ts": [["AUDIT_DIFFERENCES_MAX", "AUDIT_DIFFERENCES_MAX"]],
   "src/health/heartbeat.pg.test.ts": [["interval '31 seconds'", "INSTANCE_GONE_SECONDS"]],
   "src/alerts/alerts.pg.test.ts": [
@@ -109,6 +142,7 @@ const NOT_AT_THEIR_EDGE: Record<string, string> = {
     POSTGRES_LOG_CHECK_MS POSTGRES_RESTART_MS_MAX SSE_FLUSH_MS SSE_HEARTBEAT_MS SSE_RECONNECT_MS SSE_TICK_MS
     SSE_FIGURES_SHARE_MAX AUDIT_STATE_MS RECONCILE_POLL_MS RECONCILE_IDLE_MS REPAIR_IDLE_MS HEARTBEAT_MS
     DURABILITY_CHECK_MS REFUSALS_FLUSH_MS ALERT_CHECK_MS AWAY_RETRY_MS AWAY_LOG_MS PAGE_SIMULATION_SAMPLE_MS
+    READ_CANCEL_AGAIN_MS
   `,
   "The end of a wait that a test would have to sit out. That such a wait ends is tested, with a shorter one or by the faults.": `
     APPEND_MS_MAX HTTP_KEEP_ALIVE_MS HTTP_REQUEST_MS_MAX STATEMENT_MS_MAX ANSWER_MARGIN_MS MIGRATION_MS_MAX
@@ -117,7 +151,7 @@ const NOT_AT_THEIR_EDGE: Record<string, string> = {
     RECONCILE_REPAIRS_SECONDS_MAX RECONCILE_STATEMENT_MS_MAX ALERT_DELIVERY_MS_MAX ALERT_DELIVERY_TRIES_MAX
     STOP_MS_MAX STOP_ORDERLY_MS_MAX SOCKETS_CLOSE_MS_MAX SIMULATED_REQUEST_MS_MAX SIMULATED_RETRY_MS_MAX
     SIMULATED_STILL_MS_MAX PAGE_SIMULATION_LOCK_MS_MAX LOGIN_LINK_MINUTES SESSION_HOURS ENDED_TOKEN_DAYS
-    RECONCILE_RESUME_SECONDS
+    OIDC_REQUEST_MS_MAX RECONCILE_RESUME_SECONDS COMPARE_STATEMENT_MS_MAX
   `,
   "The size of a step: what does not fit is the next step's.": `
     KEY_ORDERS_MAX ENRICH_WINDOW_MESSAGES_MAX ENRICH_CANDIDATES_MAX ENRICH_SECOND_MESSAGES_MAX
@@ -154,7 +188,7 @@ const NOT_AT_THEIR_EDGE: Record<string, string> = {
   "A default, or a fact about SendGrid that times are counted from.": `
     RETRY_AFTER_SECONDS ENRICH_SETTLE_SECONDS API_CALLS_PER_MINUTE PAGE_ROWS_DEFAULT SENDGRID_PATIENCE_SECONDS
     RECONCILE_SETTLE_SECONDS RECONCILE_FINAL_SECONDS RECONCILE_DAYS RECONCILE_EARLIER_DAYS
-    RECONCILE_SUPPRESSION_SECONDS RECONCILE_NIGHT_HOUR
+    RECONCILE_SUPPRESSION_SECONDS RECONCILE_NIGHT_HOUR COMPARE_LISTED_DEFAULT
   `,
 };
 

@@ -55,7 +55,7 @@ export interface ReconcileWorld {
 const RECEIPT_EVENTS = 1_000;
 const TABLES =
   "messages, events, quarantine, tallies, enrichments, inbox, receipts, arg_keys, provider_apis, gaps, repair_orders, repairs, " +
-  "reconciliations, reconciliation_changes, reconciliation_runs, reconciliation_orders, rates";
+  "reconciliations, reconciliation_changes, reconciliation_runs, reconciliation_orders, rates, sends";
 
 export async function reconcileWorld(): Promise<ReconcileWorld> {
   const db = await testDatabase();

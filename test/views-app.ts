@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fastify";
 import { readConfig } from "../src/config.ts";
 import { createHttpServer } from "../src/http.ts";
-import { createLog } from "../src/log.ts";
+import { createLog, type Log } from "../src/log.ts";
 import type { SimulationControl, ViewConfig, ViewOptions } from "../src/views/deps.ts";
 import { createToken } from "../src/views/tokens.ts";
 import { registerViews } from "../src/views/views.ts";
@@ -30,6 +30,8 @@ export interface ViewsAppOptions {
   simulation?: SimulationControl;
   /** Tokens made before; a second application on the same database needs them. */
   tokens?: ViewsApp["tokens"];
+  /** Silent where it is left out. */
+  log?: Log;
   spoolState?: NonNullable<ViewOptions["spoolState"]>;
 }
 
@@ -39,7 +41,7 @@ export async function viewsApp(db: TestDatabase, options: ViewsAppOptions = {}):
   await mkdir(join(webRoot, "assets"));
   await writeFile(join(webRoot, "index.html"), "<!doctype html><title>Holdfast</title>");
   await writeFile(join(webRoot, "assets/index-abcd1234.js"), "export {};");
-  const log = createLog("silent");
+  const log = options.log ?? createLog("silent");
   const app = createHttpServer({ log });
   await registerViews(app, {
     pool: db.pool,

@@ -104,6 +104,13 @@ const CAUSES = [
     "DELETE FROM gaps",
   ],
   [
+    "sends_unseen",
+    "default",
+    `INSERT INTO gaps (source, day, account, identity, kind, rule, confidence)
+     SELECT id, current_date, '', random()::text, 'processed', 'register', 'suspected' FROM sources WHERE name = 'default'`,
+    "UPDATE gaps SET state = 'arrived'",
+  ],
+  [
     "events_repaired",
     "default",
     `WITH gap AS (

@@ -22,6 +22,7 @@ export type AlertKind =
   | "durability_unsafe"
   | "silence"
   | "events_missing"
+  | "sends_unseen"
   | "events_repaired"
   | "reconciliation_failing"
   | "receiver_failing";
@@ -119,6 +120,14 @@ const RULES: readonly Rule[] = [
         AND s.simulated IS NOT TRUE
       GROUP BY coalesce(s.name, '')`,
     values: [ALERT_GAP_SECONDS],
+  },
+  {
+    kind: "sends_unseen",
+    // Nobody but the application knows of these, so no comparison with SendGrid finds them.
+    text: `SELECT coalesce(s.name, '') AS source, count(*) AS count, min(g.found_at) AS since
+      FROM gaps AS g LEFT JOIN sources AS s ON s.id = g.source
+      WHERE g.state = 'open' AND g.rule = 'register' AND s.simulated IS NOT TRUE GROUP BY coalesce(s.name, '')`,
+    values: [],
   },
   {
     kind: "events_repaired",

@@ -29,6 +29,8 @@ const SENTENCES: Readonly<Record<AlertKind, (finding: Finding, now: Date) => str
     `No POST has come to the source ${source} for ${count} whole hours; in earlier weeks these hours had many. Is the webhook still on in SendGrid, and does its way lead here?`,
   events_missing: ({ count }) =>
     `${count} events are in SendGrid's records and not in the ledger. holdfast reconcile --repair files them.`,
+  sends_unseen: ({ count }) =>
+    `No event has come of ${count} mails that the application handed to SendGrid. Look for them in SendGrid: either they were never handed over, or their webhook is missing.`,
   events_repaired: ({ count }) =>
     `${count} events never came by webhook and were filed from SendGrid's records. Nothing is missing now, but something on the way loses events.`,
   reconciliation_failing: () =>

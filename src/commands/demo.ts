@@ -31,7 +31,7 @@ const DAY_SECONDS = 86_400;
 /** Both are about a minute at SendGrid; a demo cannot wait that long. */
 const VISIBLE_AFTER_SECONDS = 1;
 const SETTLE_SECONDS = 10;
-/** A story of losses that ends by itself asks for each of them: nobody waits a quarter of an hour for that. */
+/** A story of losses asks for each of them: nobody waits a quarter of an hour for that. */
 const QUICK_CALLS_PER_MINUTE = 600;
 /** The most that the service's setting takes. */
 const CALLS_PER_MINUTE_MAX = 6_000;
@@ -56,7 +56,7 @@ export function addDemoCommand(program: Command): void {
     .option("--repair", "repair what the comparison finds", false)
     .option(
       "--calls-per-minute <n>",
-      `what the double and the service take for SendGrid's limit; default: ${API_CALLS_PER_MINUTE}, as SendGrid says, and ${QUICK_CALLS_PER_MINUTE} with --lose and --exit`,
+      `what the double and the service take for SendGrid's limit; default: ${API_CALLS_PER_MINUTE}, as SendGrid says, and ${QUICK_CALLS_PER_MINUTE} with --lose`,
       integer(1, CALLS_PER_MINUTE_MAX),
     )
     .option("--data-dir <path>", "keep the data there; default: a fresh folder, removed at the end")
@@ -69,8 +69,8 @@ export function addDemoCommand(program: Command): void {
 }
 
 /** What was asked for, or SendGrid's published limit, which a demo that is watched must not make easier. */
-function callsPerMinuteOf({ callsPerMinute, lose, exit }: DemoFlags): number {
-  return callsPerMinute ?? (lose > 0 && exit === true ? QUICK_CALLS_PER_MINUTE : API_CALLS_PER_MINUTE);
+function callsPerMinuteOf({ callsPerMinute, lose }: DemoFlags): number {
+  return callsPerMinute ?? (lose > 0 ? QUICK_CALLS_PER_MINUTE : API_CALLS_PER_MINUTE);
 }
 
 /** A demo shows everything. */

@@ -32,6 +32,19 @@ describe("holdfast token", () => {
     expect(JSON.parse(await token("create", "plain", "--json"))).toMatchObject({ name: "plain", role: "support" });
   });
 
+  it("makes a token for a time, and lists it as ended when that is over", async () => {
+    await token("create", "monthly", "--days", "30");
+    const ends = await db.pool.query(
+      "SELECT expires_at - created_at = interval '30 days' AS month FROM tokens WHERE name = $1",
+      ["monthly"],
+    );
+    expect(ends.rows).toEqual([{ month: true }]);
+    await db.pool.query("UPDATE tokens SET expires_at = now() WHERE name = 'monthly'");
+    expect(await token("list")).toMatch(/ monthly .* \(ended\)$/m);
+    await token("create", "lasting", "--days", "never");
+    expect(await token("list")).toMatch(/ lasting .* -$/m);
+  });
+
   it("lists what is valid, without any secret", async () => {
     const secret = await token("create", "listed");
     const text = await token("list");
@@ -62,6 +75,7 @@ describe("holdfast token", () => {
     ["create", "a\nb"],
     ["create", "x".repeat(101)],
     ["create", "a", "--role", "king"],
+    ["create", "a", "--days", "31"],
     ["revoke", "x"],
     ["revoke", "-1"],
     ["nonsense"],

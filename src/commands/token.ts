@@ -1,7 +1,7 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 import { loadConfig } from "../config.ts";
 import { sqlState, UsageError } from "../errors.ts";
-import { LOGIN_LINK_MINUTES } from "../limits.ts";
+import { LOGIN_LINK_MINUTES, TOKEN_DAYS } from "../limits.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { createLoginLink } from "../views/admin.ts";
 import type { TokenRole } from "../views/contract.ts";
@@ -42,9 +42,15 @@ function addCreate(token: Command, withPool: WithPool, print: Print): void {
     .description("make an API token; it is shown this once")
     .addArgument(new Argument("<name>", "who or what it is for").argParser(parseName))
     .addOption(new Option("--role <role>", "what it may do").choices(ROLES).default("support"))
+    .addOption(
+      new Option("--days <days>", "how long it is valid")
+        .choices(["never", ...TOKEN_DAYS.map(String)])
+        .default("never"),
+    )
     .option("--json", "print the result as JSON")
-    .action(async (name: string, flags: Flags & { role: TokenRole }) => {
-      const made = await withPool((pool) => createToken(pool, { name, role: flags.role }));
+    .action(async (name: string, flags: Flags & { role: TokenRole; days: string }) => {
+      const days = flags.days === "never" ? undefined : Number(flags.days);
+      const made = await withPool((pool) => createToken(pool, { name, role: flags.role, days }));
       if (made.outcome === "name_taken")
         throw new UsageError(`there is a token named ${name} already: revoke it first`);
       const { id, token: text } = made;
@@ -55,7 +61,7 @@ function addCreate(token: Command, withPool: WithPool, print: Print): void {
 function addList(token: Command, withPool: WithPool, print: Print): void {
   token
     .command("list")
-    .description("list the tokens, sessions and login links that are valid now")
+    .description("list the tokens, sessions and login links that are valid now, and tokens that expired lately")
     .option("--json", "print the result as JSON")
     .action(async (flags: Flags) => {
       const rows = await withPool(listTokens);
@@ -123,7 +129,8 @@ const WIDTHS = [6, 8, 11, 24, 18, 18, 18];
 
 function describe(row: TokenRow): string[] {
   const time = (at: Date | null): string => (at === null ? "-" : at.toISOString().slice(0, 16).replace("T", " "));
-  return [String(row.id), row.kind, row.role, row.name, time(row.createdAt), time(row.usedAt), time(row.expiresAt)];
+  const expires = row.ended ? `${time(row.expiresAt)} (ended)` : time(row.expiresAt);
+  return [String(row.id), row.kind, row.role, row.name, time(row.createdAt), time(row.usedAt), expires];
 }
 
 function align(cells: readonly string[]): string {

@@ -16,7 +16,7 @@ import { DeadlockRetriesExhausted, transaction, type TransactionOptions } from "
 import { projectReceipts, type Projected } from "./project.ts";
 import { addRates, countRetries, type Rates } from "./rates.ts";
 import { claimDue, claimThese, readBodies, type ClaimedReceipt } from "./statements.ts";
-import { addTallies, tallyOf, type Tallies } from "./tally.ts";
+import { addTallies, tallyOf, type Tallies, type Tally } from "./tally.ts";
 
 export interface ProjectorOptions {
   pool: Pool;
@@ -53,6 +53,7 @@ export function createProjector(options: ProjectorOptions): Projector {
   /** Claims and files in one transaction. The claim is part of it, so a retry claims anew. */
   async function projectBatch(claim: (tx: Connection) => Promise<ClaimedReceipt[]>): Promise<BatchOutcome> {
     let batch: readonly ClaimedReceipt[] = [];
+    let first: ClaimedReceipt | undefined;
     try {
       let retries = 0;
       const projected = await transaction(
@@ -61,12 +62,16 @@ export function createProjector(options: ProjectorOptions): Projector {
           retries = retry;
           batch = withinBytes(await claim(tx));
           if (batch.length === 0) return undefined;
+          first ??= batch[0];
           return projectReceipts(tx, await readBodies(tx, batch), retry, { settleSeconds, knownArgKeys });
         },
         { onRetry: () => onDeadlock?.("retried"), ...(wait === undefined ? {} : { wait }) },
       );
-      if (projected === undefined) return { claimed: 0 };
       if (retries > 0) onDeadlock?.("rescued");
+      if (projected === undefined) {
+        if (retries > 0 && first !== undefined) await countDeadlock(pool, first, { retries, rescued: 1 });
+        return { claimed: 0 };
+      }
       for (const key of projected.argKeys) if (knownArgKeys.size < ARG_KEYS_MAX) knownArgKeys.add(key);
       onProjected?.(projected);
       return { claimed: batch.length, projected };
@@ -149,19 +154,36 @@ async function postpone(pool: Pool, batch: readonly ClaimedReceipt[], failure: u
     );
     const [first] = batch;
     if (!(failure instanceof DeadlockRetriesExhausted) || first === undefined) return;
-    const tallies: Tallies = new Map();
-    const source = await tx.query<{ source: number }>(
-      "SELECT source FROM receipts WHERE id = $1 AND received_at = $2",
-      [first.receipt, first.receivedAt],
-    );
-    const tally = tallyOf(tallies, first.receivedAt, source.rows[0]?.source ?? 0);
-    tally.retries += DEADLOCK_RETRY_MS.length;
-    tally.exhausted += 1;
-    await addTallies(tx, tallies);
-    const rates: Rates = new Map();
-    countRetries(rates, tally.source, DEADLOCK_RETRY_MS.length);
-    await addRates(tx, rates);
+    await addDeadlock(tx, first, { retries: DEADLOCK_RETRY_MS.length, exhausted: 1 });
   });
+}
+
+type DeadlockFigures = Partial<Pick<Tally, "retries" | "rescued" | "exhausted">>;
+
+/** For a transaction that found nothing left when it tried again: another had filed meanwhile what it had claimed. */
+async function countDeadlock(pool: Pool, receipt: ClaimedReceipt, figures: DeadlockFigures): Promise<void> {
+  await transaction(pool, async (tx) => addDeadlock(tx, receipt, figures));
+}
+
+/** Counts a deadlock in the hour and source of one of its receipts. */
+async function addDeadlock(
+  tx: Connection,
+  { receipt, receivedAt }: ClaimedReceipt,
+  figures: DeadlockFigures,
+): Promise<void> {
+  const found = await tx.query<{ source: number }>("SELECT source FROM receipts WHERE id = $1 AND received_at = $2", [
+    receipt,
+    receivedAt,
+  ]);
+  const source = found.rows[0]?.source;
+  // Purged meanwhile, with its tallies.
+  if (source === undefined) return;
+  const tallies: Tallies = new Map();
+  Object.assign(tallyOf(tallies, receivedAt, source), figures);
+  await addTallies(tx, tallies);
+  const rates: Rates = new Map();
+  countRetries(rates, source, figures.retries ?? 0);
+  await addRates(tx, rates);
 }
 
 /** What is kept about a failure: PostgreSQL's own message can hold an address, its code and the error's name cannot. */

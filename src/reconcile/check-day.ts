@@ -9,6 +9,7 @@ import { guess } from "./guesses.ts";
 import { readHeld, type Held } from "./held.ts";
 import type { Kind } from "./kinds.ts";
 import { askMessage } from "./messages.ts";
+import { lookAtDay } from "./register.ts";
 import { orderRepairs, readRepairs } from "./repair-orders.ts";
 import { resultOf, type DayResult } from "./report.ts";
 import { readResult, saveResult, totalsOfResult } from "./results.ts";
@@ -185,7 +186,7 @@ async function askSuspects(context: Context, work: DayWork): Promise<void> {
 
 /** Writes down what rules still suspect of this day's messages, and closes what they no longer do. */
 async function recordSuspicions(context: Context, work: DayWork): Promise<void> {
-  const { pool, run } = context;
+  const { pool, run, timeZone, signal } = context;
   const { account, day } = work;
   const nowMs = context.now().getTime();
   for (const rule of RULES) {
@@ -200,6 +201,7 @@ async function recordSuspicions(context: Context, work: DayWork): Promise<void> 
   work.entries = work.entries.filter(({ kind }) => isWanted(work, kind));
   await recordEntries(context, work);
   await closeOutdated(pool, { account: account.name, day, run });
+  await lookAtDay(pool, { account, timeZone, signal, now: context.now() }, work);
 }
 
 async function conclude(context: Context, work: DayWork, totals: Totals | undefined): Promise<DayResult> {

@@ -143,14 +143,17 @@ export async function lookAgain(pool: Pool, { account, fromDay, toDay }: GapRang
      WHERE g.id = found.id AND g.state <> found.state`,
     range,
   );
-  // Without an id: as many of this type and second as this is the n-th of, or the repaired one has given way.
+  // Without an id: as many of this type and second as this is the n-th of, or the repaired one has given way to a webhook's,
+  // or the ledger took another event for this one (a click whose url only one of the two records tells).
   await pool.query(
     `UPDATE gaps AS g SET state = found.state, closed_at = now(), message = coalesce(found.message, g.message)
      FROM (
        SELECT g.id, m.id AS message,
-         CASE WHEN r.replaced_at IS NOT NULL OR held.brought >= (g.evidence->>'copy')::int THEN 'arrived'
-           WHEN held.all >= (g.evidence->>'copy')::int THEN 'repaired' ELSE g.state END AS state
+         CASE WHEN r.replaced_by_receipt IS NOT NULL OR holder.origin = 'webhook' OR held.brought >= (g.evidence->>'copy')::int
+             THEN 'arrived'
+           WHEN holder.origin IS NOT NULL OR held.all >= (g.evidence->>'copy')::int THEN 'repaired' ELSE g.state END AS state
        FROM gaps AS g JOIN messages AS m ON m.message_id = g.message_id LEFT JOIN repairs AS r ON r.gap = g.id
+         LEFT JOIN events AS holder ON r.outcome = 'held' AND holder.message = r.message AND holder.event_id = r.event_id
          CROSS JOIN LATERAL (
            SELECT count(*) AS all, count(*) FILTER (WHERE e.origin = 'webhook') AS brought FROM events AS e
            WHERE e.message = m.id AND e.type = g.item->>'event' AND date_trunc('second', e.occurred_at) = date_trunc('second', g.occurred_at)

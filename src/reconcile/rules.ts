@@ -181,14 +181,14 @@ export async function recordSuspects(db: Queryable, suspicion: Suspicion, page: 
   );
 }
 
-/** Closes the suspicions of a day that this run did not find again. */
+/** Closes the suspicions of a day that this run did not find again. Those of the register are closed by register.ts. */
 export async function closeOutdated(
   db: Queryable,
   { account, day, run }: { account: string; day: string; run: number },
 ): Promise<void> {
   await db.query(
     `UPDATE gaps SET state = 'closed', closed_at = now() WHERE account = $1 AND day = $2 AND confidence = 'suspected'
-       AND state = 'open' AND (evidence->>'run')::bigint IS DISTINCT FROM $3`,
+       AND state = 'open' AND rule <> 'register' AND (evidence->>'run')::bigint IS DISTINCT FROM $3`,
     [account, day, run],
   );
 }

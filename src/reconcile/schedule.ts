@@ -13,6 +13,7 @@ import type { Pool } from "../postgres/pool.ts";
 import { addDays, dayIn, hourIn } from "./days.ts";
 import { forgetPurged } from "./forget.ts";
 import { tryLock } from "./lock.ts";
+import { watchSends } from "./register.ts";
 import { pendingRepairs } from "./repair-orders.ts";
 import { reconcileDays, type ReconcileOptions } from "./run.ts";
 
@@ -43,6 +44,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   async function tick(): Promise<boolean> {
     await forgetPurged(pool);
+    await watchSends(options, stopping.signal);
     if (!isKeySet) return refuseOrders(pool);
     const lock = await tryLock(pool, "schedule");
     if (lock === undefined) return false;

@@ -1,30 +1,12 @@
+import { STATS_METRICS, type StatsMetric } from "../sendgrid/record-types.ts";
 import type { Truth, TruthEvent } from "./truth.ts";
 
 /** GET /v3/stats, as tsg_stats_v3.yaml describes it. Days are those of the account's time zone. */
 
-const METRICS = [
-  "blocks",
-  "bounce_drops",
-  "bounces",
-  "clicks",
-  "deferred",
-  "delivered",
-  "invalid_emails",
-  "opens",
-  "processed",
-  "requests",
-  "spam_report_drops",
-  "spam_reports",
-  "unique_clicks",
-  "unique_opens",
-  "unsubscribe_drops",
-  "unsubscribes",
-] as const;
-export type Metric = (typeof METRICS)[number];
-export type Metrics = Record<Metric, number>;
+export type Metrics = Record<StatsMetric, number>;
 
 /** A drop's reason, without its capitals, and the metric that counts it. */
-const DROPS: readonly [text: string, metric: Metric][] = [
+const DROPS: readonly [text: string, metric: StatsMetric][] = [
   ["bounced address", "bounce_drops"],
   ["spam reporting address", "spam_report_drops"],
   ["unsubscribed address", "unsubscribe_drops"],
@@ -74,7 +56,7 @@ export function answerStats(source: StatsSource, parameters: URLSearchParams): S
     periods.set(date, metrics);
     byDay.set(dayText(day), metrics);
     const moved = source.moved.get(dayText(day)) ?? {};
-    for (const metric of METRICS) metrics[metric] += moved[metric] ?? 0;
+    for (const metric of STATS_METRICS) metrics[metric] += moved[metric] ?? 0;
   }
   count(source, (ms) => byDay.get(dayAt(ms)));
   const offset = Number(parameters.get("offset") ?? 0) || 0;
@@ -126,7 +108,7 @@ function periodStart(dayMs: number, period: string): string {
 }
 
 function emptyMetrics(): Metrics {
-  return Object.fromEntries(METRICS.map((name) => [name, 0])) as Metrics;
+  return Object.fromEntries(STATS_METRICS.map((name) => [name, 0])) as Metrics;
 }
 
 interface Counting {
@@ -145,13 +127,13 @@ function countEvent(counting: Counting): void {
   for (const metric of metricsOf(event)) metrics[metric] += 1;
 }
 
-function addUnique(metrics: Metrics, metric: Metric, messageId: string | undefined, seen: Set<string>): void {
+function addUnique(metrics: Metrics, metric: StatsMetric, messageId: string | undefined, seen: Set<string>): void {
   if (messageId === undefined || seen.has(messageId)) return;
   seen.add(messageId);
   metrics[metric] += 1;
 }
 
-function metricsOf(event: TruthEvent): Metric[] {
+function metricsOf(event: TruthEvent): StatsMetric[] {
   switch (event.type) {
     case "processed":
       return ["requests", "processed"];

@@ -10,6 +10,7 @@ export type AccessAction =
   | "message.view"
   | "message.enrich"
   | "live.view"
+  | "receipt.take"
   | "quarantine.view"
   | "quarantine.replay"
   | "alert.acknowledge"
@@ -30,6 +31,7 @@ export type AccessAction =
   | "session.end";
 
 const TAKES_AWAY: ReadonlySet<AccessAction> = new Set([
+  "receipt.take",
   "messages.export",
   "completeness.export",
   "completeness.certificate",

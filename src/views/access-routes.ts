@@ -1,4 +1,5 @@
 import { PAGE_ROWS_DEFAULT } from "../limits.ts";
+import { abandonedSignal } from "./abandoned.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
 import { AccessLogQuerySchema, AccessLogSchema, type Access } from "./contract-settings.ts";
@@ -29,18 +30,20 @@ export function addAccessRoute(app: App, { pool, read, logAccess }: ViewDeps): v
         response: { 200: AccessLogSchema, default: ErrorSchema },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { name, action, subject, cursor, limit = PAGE_ROWS_DEFAULT } = request.query;
       const before = cursor === undefined ? null : readCursor("a", cursor);
       await logAccess(viewerOf(request), "access_log.view");
-      const { rows } = await read((tx) =>
-        tx.query<AccessRow>(
-          `SELECT id, at, name, role, action, subject FROM access_log
+      const { rows } = await read(
+        (tx) =>
+          tx.query<AccessRow>(
+            `SELECT id, at, name, role, action, subject FROM access_log
            WHERE ($1::bigint IS NULL OR id < $1) AND ($2::text IS NULL OR name = $2)
              AND ($3::text IS NULL OR action = $3) AND ($4::text IS NULL OR subject = $4)
            ORDER BY id DESC LIMIT $5`,
-          [before, name ?? null, action ?? null, subject ?? null, limit + 1],
-        ),
+            [before, name ?? null, action ?? null, subject ?? null, limit + 1],
+          ),
+        abandonedSignal(reply),
       );
       const page = rows.slice(0, limit);
       const last = rows.length > page.length ? page.at(-1) : undefined;

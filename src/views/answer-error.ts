@@ -1,26 +1,25 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { ClientError, sqlState } from "../errors.ts";
-import { VIEW_BODY_BYTES_MAX } from "../limits.ts";
 
 /**
  * The error handler of the views' routes: says which parameter is wrong and that the database is away, in the table's
  * codes. Everything else goes on to the server's own handler, which knows the rest and logs what is unexpected.
  */
-export function answerError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const told = toClientError(error);
+export function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const told = toClientError(error, request.routeOptions.bodyLimit);
   if (told === undefined) throw error;
   if (told.status === 503) void reply.header("retry-after", 1);
   if (told.status === 401) void reply.header("www-authenticate", "Bearer");
   return reply.status(told.status).send(told.body());
 }
 
-function toClientError(error: FastifyError): ClientError | undefined {
+function toClientError(error: FastifyError, bodyBytesMax: number): ClientError | undefined {
   if (error instanceof ClientError) return error;
   const [fault] = error.validation ?? [];
   if (fault !== undefined) return new ClientError("bad_request", faultText(fault, error.validationContext));
   if (error.statusCode === 429) return new ClientError("too_many_requests");
   if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE") {
-    return new ClientError("body_too_large", `The body is larger than ${VIEW_BODY_BYTES_MAX / 1024} KiB.`);
+    return new ClientError("body_too_large", `The body is larger than ${bodyBytesMax / 1024} KiB.`);
   }
   if (error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
     return new ClientError("bad_request", "The body must be application/json.");

@@ -1,10 +1,10 @@
 import type { CookieSerializeOptions } from "@fastify/cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ClientError } from "../errors.ts";
-import { SESSION_HOURS, TOKEN_CHARS_MAX } from "../limits.ts";
+import { OIDC_FLOW_SECONDS, SESSION_HOURS, TOKEN_CHARS_MAX } from "../limits.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { TokenRole } from "./contract.ts";
-import { findViewer, roleSuffices, type Viewer } from "./tokens.ts";
+import { findViewer, isExpired, roleSuffices, type Viewer } from "./tokens.ts";
 
 const COOKIE = "holdfast_session";
 
@@ -34,12 +34,10 @@ export function requireRole(pool: Pool, needed: TokenRole): (request: FastifyReq
 async function identify(pool: Pool, bearer: string | undefined, cookie: string | undefined): Promise<Viewer> {
   const token = bearer ?? cookie;
   if (token === undefined) throw new ClientError("token_missing");
-  const viewer =
-    token.length > TOKEN_CHARS_MAX
-      ? undefined
-      : await findViewer(pool, bearer === undefined ? "session" : "api", token);
-  if (viewer === undefined) throw new ClientError("token_invalid");
-  return viewer;
+  if (token.length > TOKEN_CHARS_MAX) throw new ClientError("token_invalid");
+  const viewer = await findViewer(pool, bearer === undefined ? "session" : "api", token);
+  if (viewer !== undefined) return viewer;
+  throw new ClientError((await isExpired(pool, token)) ? "token_expired" : "token_invalid");
 }
 
 function bearerToken(request: FastifyRequest): string | undefined {
@@ -75,4 +73,17 @@ export function clearSessionCookie(reply: FastifyReply, isHttps: boolean): void 
 
 function cookieOptions(isHttps: boolean): CookieSerializeOptions {
   return { path: "/", httpOnly: true, sameSite: "strict", secure: isHttps };
+}
+
+/** The short-lived cookie of a sign-in through the identity provider: Lax, since the way back begins on its site. */
+const FLOW_COOKIE: CookieSerializeOptions = { path: "/login/oidc", httpOnly: true, sameSite: "lax" };
+const FLOW_NAME = "holdfast_oidc";
+
+export function setFlowCookie(reply: FastifyReply, sealed: string, isHttps: boolean): void {
+  void reply.setCookie(FLOW_NAME, sealed, { ...FLOW_COOKIE, secure: isHttps, maxAge: OIDC_FLOW_SECONDS });
+}
+
+export function takeFlowCookie(request: FastifyRequest, reply: FastifyReply, isHttps: boolean): string | undefined {
+  void reply.clearCookie(FLOW_NAME, { ...FLOW_COOKIE, secure: isHttps });
+  return request.cookies[FLOW_NAME];
 }

@@ -1,4 +1,5 @@
 import { readBalance } from "../ledger/read-balance.ts";
+import { abandonedSignal } from "./abandoned.ts";
 import type { App } from "./app.ts";
 import { requireRole } from "./auth.ts";
 import { BalanceQuerySchema, BalanceSchema, ErrorSchema } from "./contract.ts";
@@ -19,13 +20,13 @@ export function addBalanceRoute(app: App, { pool, read }: ViewDeps): void {
         response: { 200: BalanceSchema, default: ErrorSchema },
       },
     },
-    async ({ query }) => {
+    async ({ query }, reply) => {
       const from = readTime("from", query.from);
       const to = readTime("to", query.to);
       return read(async (tx) => {
         const { wanted } = await wantedTraffic(tx, trafficFilter(query));
         return readBalance(tx, { sources: wanted, from, to });
-      });
+      }, abandonedSignal(reply));
     },
   );
 }

@@ -2,6 +2,7 @@ import Type from "typebox";
 import { ClientError } from "../errors.ts";
 import { COMPLETENESS_ACCOUNTS_MAX, PAGE_ROWS_DEFAULT } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
+import { abandonedSignal } from "./abandoned.ts";
 import { accountZone } from "./account-zone.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
@@ -39,13 +40,15 @@ import { isDay, looksLikeDay } from "./days.ts";
 import type { ViewDeps } from "./deps.ts";
 import { isoTime } from "./present.ts";
 import { addReconciliationRoutes } from "./reconciliations.ts";
+import { addSendsRoute } from "./sends.ts";
 
-/** Adds `/api/completeness`, `/api/completeness/:day`, their files and certificate, and `/api/reconciliations`. */
+/** Adds `/api/completeness`, `/api/completeness/:day`, their files and certificate, `/api/reconciliations`, and `/v1/sends`. */
 export function addCompletenessRoutes(app: App, deps: ViewDeps): void {
   addYear(app, deps);
   addDay(app, deps);
   addCompletenessExportRoutes(app, deps);
   addReconciliationRoutes(app, deps);
+  addSendsRoute(app, deps);
 }
 
 function addYear(app: App, deps: ViewDeps): void {
@@ -61,7 +64,7 @@ function addYear(app: App, deps: ViewDeps): void {
         response: { 200: CompletenessSchema, default: ErrorSchema },
       },
     },
-    async ({ query }): Promise<Completeness> =>
+    async ({ query }, reply): Promise<Completeness> =>
       read(async (tx) => {
         const { timeZone, today } = accountZone(deps);
         const year = Number(query.year ?? today.slice(0, 4));
@@ -70,7 +73,7 @@ function addYear(app: App, deps: ViewDeps): void {
         const results = await readResults(tx, range, accounts);
         const years = await readYears(tx);
         return { year, years, timeZone, today, accounts, accountsLeftOut, days: results.map(presentResult) };
-      }),
+      }, abandonedSignal(reply)),
   );
 }
 
@@ -88,7 +91,7 @@ function addDay(app: App, deps: ViewDeps): void {
         response: { 200: CompletenessOfDaySchema, default: ErrorSchema },
       },
     },
-    async (request): Promise<CompletenessOfDay> => {
+    async (request, reply): Promise<CompletenessOfDay> => {
       const { day } = request.params;
       if (!looksLikeDay(day)) throw new ClientError("bad_request", "the day must be like 2026-03-01");
       if (!isDay(day)) throw new ClientError("not_found", `The calendar has no ${day}.`);
@@ -105,7 +108,7 @@ function addDay(app: App, deps: ViewDeps): void {
         const nextCursor = last === undefined ? null : writeCursor("g", last.id);
         const timeZone = results.accounts[0]?.timeZone ?? zone.timeZone;
         return { day, ...zone, timeZone, ...results, gaps: page.map(presentGap), nextCursor };
-      });
+      }, abandonedSignal(reply));
     },
   );
 }

@@ -3,7 +3,7 @@
  * The rules at the top of contract.ts hold here too. All of it needs the role admin.
  */
 import Type, { type Static } from "typebox";
-import { PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX, QUERY_CHARS_MAX } from "../limits.ts";
+import { PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX, QUERY_CHARS_MAX, TOKEN_DAYS } from "../limits.ts";
 import { RoleSchema, Time, TimeOrNull } from "./contract.ts";
 
 /** One line for lists and logs: no control characters, no blanks around it. */
@@ -23,16 +23,24 @@ export const TokenSchema = Type.Object({
   expiresAt: TimeOrNull,
   usedAt: Type.Union([Time, Type.Null()], { description: "written down once an hour" }),
   own: Type.Boolean({ description: "it is what this request came with" }),
+  ended: Type.Boolean({ description: "an API token that expired in the last 30 days" }),
   fixed: Type.Boolean({ description: "HOLDFAST_ADMIN_TOKEN: it ends with the setting" }),
 });
 export type Token = Static<typeof TokenSchema>;
 
-/** GET /api/tokens: all that are valid now. */
+/** GET /api/tokens: all that are valid now, and the API tokens that expired lately. */
 export const TokenListSchema = Type.Object({ tokens: Type.Array(TokenSchema) });
 export type TokenList = Static<typeof TokenListSchema>;
 
 /** POST /api/tokens. */
-export const NewTokenSchema = Type.Object({ name: TokenName, role: RoleSchema }, { additionalProperties: false });
+export const NewTokenSchema = Type.Object(
+  {
+    name: TokenName,
+    role: RoleSchema,
+    days: Type.Optional(Type.Enum(TOKEN_DAYS, { description: "how long it is valid; left out, until it is ended" })),
+  },
+  { additionalProperties: false },
+);
 export type NewToken = Static<typeof NewTokenSchema>;
 
 export const CreatedTokenSchema = Type.Object({

@@ -313,6 +313,7 @@ export const AlertSchema = Type.Object({
     "durability_unsafe",
     "silence",
     "events_missing",
+    "sends_unseen",
     "events_repaired",
     "reconciliation_failing",
     "receiver_failing",

@@ -14,6 +14,11 @@ export type ViewConfig = Pick<
   | "HOLDFAST_ENRICHMENT_API"
   | "HOLDFAST_API_CALLS_PER_MINUTE"
   | "HOLDFAST_ACCOUNT_TIME_ZONE"
+  | "HOLDFAST_OIDC_ISSUER"
+  | "HOLDFAST_OIDC_CLIENT_ID"
+  | "HOLDFAST_OIDC_CLIENT_SECRET"
+  | "HOLDFAST_OIDC_ROLE_CLAIM"
+  | "HOLDFAST_OIDC_ROLES"
 >;
 
 /** What waits in this process's spool while the database is away. */

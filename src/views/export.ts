@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { ClientError } from "../errors.ts";
 import { type MessageRow, readMessages } from "../ledger/read-messages.ts";
 import { EXPORT_PAGE_ROWS, EXPORT_ROWS_MAX, EXPORTS_CONCURRENT_MAX } from "../limits.ts";
+import { abandonedSignal } from "./abandoned.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
 import { ErrorSchema, type ExportQuery, ExportQuerySchema } from "./contract.ts";
@@ -40,7 +41,7 @@ export function addExportRoute(app: App, deps: ViewDeps): void {
       });
       try {
         // The first page is read before the answer begins, so that what is wrong is still told with a status.
-        const pages = exportPages(deps, request.query);
+        const pages = exportPages(deps, request.query, abandonedSignal(reply));
         const first = await pages.next();
         await logAccess(viewerOf(request), "messages.export", JSON.stringify(request.query));
         const body = Readable.from(textOf(first, pages), { objectMode: false });
@@ -80,7 +81,11 @@ async function* textOf(first: Page, pages: AsyncGenerator<string, undefined>): A
  * Reads page by page, each when the one before has been taken: a slow reader holds nothing open in the database, and
  * what is filed meanwhile is newer than the first page and not in the file.
  */
-async function* exportPages({ read }: ViewDeps, query: ExportQuery): AsyncGenerator<string, undefined> {
+async function* exportPages(
+  { read }: ViewDeps,
+  query: ExportQuery,
+  abandoned: AbortSignal,
+): AsyncGenerator<string, undefined> {
   const search = readSearch(query);
   let before: number | undefined;
   let left = EXPORT_ROWS_MAX;
@@ -90,7 +95,7 @@ async function* exportPages({ read }: ViewDeps, query: ExportQuery): AsyncGenera
       const traffic = await wantedTraffic(tx, trafficFilter(query));
       const question = { ...search, sources: wantedSources(traffic), before, limit: limit + 1 };
       return { rows: await readMessages(tx, question), sources: traffic.sources };
-    });
+    }, abandoned);
     const page = rows.slice(0, limit);
     if (page.length > 0) yield page.map((row) => csvLine(cellsOf(row, sources))).join("");
     left -= page.length;

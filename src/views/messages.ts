@@ -3,6 +3,7 @@ import { ClientError } from "../errors.ts";
 import { findMessage, readMessage, type EnrichmentRow } from "../ledger/read-message.ts";
 import { readMessages } from "../ledger/read-messages.ts";
 import { ENRICH_REOPEN_SECONDS, PAGE_ROWS_DEFAULT } from "../limits.ts";
+import { abandonedSignal } from "./abandoned.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
 import {
@@ -19,17 +20,19 @@ import { addExportRoute } from "./export.ts";
 import { readSearch, wantedSources } from "./message-search.ts";
 import { presentDetail, presentSummary } from "./present.ts";
 import { trafficFilter } from "./query.ts";
+import { addReceiptRoute } from "./receipts.ts";
 import { addRecipientRoute } from "./recipients.ts";
 import { wantedTraffic } from "./traffic.ts";
 
 const IdParams = Type.Object({ id: Type.String({ minLength: 1, description: "MessageSummary.id, percent-encoded" }) });
 
-/** Adds `/api/messages`, its export, `/api/messages/:id`, `POST /api/messages/:id/enrich` and `/api/recipients/:address`. */
+/** Adds `/api/messages`, its export, `/api/messages/:id`, `POST /api/messages/:id/enrich`, `/api/receipts/:id/body` and `/api/recipients/:address`. */
 export function addMessageRoutes(app: App, deps: ViewDeps): void {
   addSearch(app, deps);
   addMessage(app, deps);
   addEnrich(app, deps);
   addExportRoute(app, deps);
+  addReceiptRoute(app, deps);
   addRecipientRoute(app, deps);
 }
 
@@ -47,7 +50,7 @@ function addSearch(app: App, deps: ViewDeps): void {
         response: { 200: MessageListSchema, default: ErrorSchema },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { query } = request;
       const search = {
         ...readSearch(query),
@@ -64,7 +67,7 @@ function addSearch(app: App, deps: ViewDeps): void {
           rows: await readMessages(tx, { ...search, sources: wantedSources(traffic), limit: search.limit + 1 }),
           sources: traffic.sources,
         };
-      });
+      }, abandonedSignal(reply));
       const page = rows.slice(0, search.limit);
       const last = rows.length > page.length ? page.at(-1) : undefined;
       return {
@@ -88,14 +91,14 @@ function addMessage(app: App, deps: ViewDeps): void {
         response: { 200: MessageDetailSchema, default: ErrorSchema },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const found = await read(async (tx) => {
         const id = await findMessage(tx, request.params.id);
         if (id === undefined) throw new ClientError("message_unknown");
         const { sources } = await wantedTraffic(tx, { simulated: "all" });
         const whole = await readMessage(tx, id);
         return { id, whole, sources, enrichment: await readEnrichmentState(tx, config) };
-      });
+      }, abandonedSignal(reply));
       await logAccess(viewerOf(request), "message.view", request.params.id);
       if (found.enrichment.state === "on" && isWorthAsking(found.whole.enrichment))
         await orderEnrichment(deps, found.id);

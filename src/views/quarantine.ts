@@ -2,6 +2,7 @@ import Type from "typebox";
 import { ClientError } from "../errors.ts";
 import { findQuarantined, readQuarantine } from "../ledger/read-quarantine.ts";
 import { PAGE_ROWS_DEFAULT } from "../limits.ts";
+import { abandonedSignal } from "./abandoned.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
 import { ErrorSchema, OrderedSchema, QuarantineListSchema, QuarantineQuerySchema } from "./contract.ts";
@@ -29,7 +30,7 @@ function addList(app: App, { pool, read, logAccess }: ViewDeps): void {
         response: { 200: QuarantineListSchema, default: ErrorSchema },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { query } = request;
       const limit = query.limit ?? PAGE_ROWS_DEFAULT;
       const before = query.cursor === undefined ? undefined : readCursor("q", query.cursor);
@@ -38,7 +39,7 @@ function addList(app: App, { pool, read, logAccess }: ViewDeps): void {
         const traffic = await wantedTraffic(tx, trafficFilter(query, "all"));
         const search = { state: query.state ?? "open", sources: traffic.wanted, before, limit: limit + 1 };
         return { rows: await readQuarantine(tx, search), sources: traffic.sources };
-      });
+      }, abandonedSignal(reply));
       const page = rows.slice(0, limit);
       const last = rows.length > page.length ? page.at(-1) : undefined;
       return {

@@ -17,6 +17,7 @@ export async function checkParameters(request: FastifyRequest): Promise<void> {
   for (const [name, value] of Object.entries(query)) {
     if (hasNul(name) || hasNul(value))
       throw new ClientError("bad_request", `${nameOf(name)} must not hold a NUL character`);
+    if (request.routeOptions.config.takesUnknown === true) continue;
     const isKnown = Object.hasOwn(schema?.properties ?? {}, name) || (takesArgs && name.startsWith(ARG_PREFIX));
     if (!isKnown) throw new ClientError("bad_request", `${nameOf(name)} is not a parameter of this address`);
   }
@@ -29,6 +30,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** The route takes `arg.KEY` parameters with any key. */
     takesArgs?: boolean;
+    /** The route is called by others, who may add parameters of their own. */
+    takesUnknown?: boolean;
   }
 }
 

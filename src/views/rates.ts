@@ -1,6 +1,7 @@
 import { readRates } from "../ledger/read-rates.ts";
 import { RATE_STEPS } from "../limits.ts";
 import type { Queryable } from "../postgres/pool.ts";
+import { abandonedSignal } from "./abandoned.ts";
 import type { App } from "./app.ts";
 import { requireRole } from "./auth.ts";
 import { RateQuerySchema, RatesSchema, type Rates, type RateSpan } from "./contract-live.ts";
@@ -26,12 +27,12 @@ export function addRatesRoute(app: App, { pool, read }: ViewDeps): void {
         response: { 200: RatesSchema, default: ErrorSchema },
       },
     },
-    async ({ query }) =>
+    async ({ query }, reply) =>
       read(async (tx) => {
         const { wanted } = await wantedTraffic(tx, trafficFilter(query));
         const { seconds, shownSeconds } = STEP_OF_SPAN[query.span ?? "15min"];
         return presentRates(tx, { sources: wanted, stepSeconds: seconds, spanSeconds: shownSeconds });
-      }),
+      }, abandonedSignal(reply)),
   );
 }
 

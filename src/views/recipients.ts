@@ -8,6 +8,7 @@ import {
   type RecipientSummary,
 } from "../ledger/read-recipient.ts";
 import type { Connection } from "../postgres/pool.ts";
+import { abandonedSignal } from "./abandoned.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
 import {
@@ -38,7 +39,7 @@ export function addRecipientRoute(app: App, { pool, read, logAccess }: ViewDeps)
         response: { 200: RecipientSchema, default: ErrorSchema },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { address } = request.params;
       await logAccess(viewerOf(request), "recipient.view", address);
       return read(async (tx) => {
@@ -48,7 +49,7 @@ export function addRecipientRoute(app: App, { pool, read, logAccess }: ViewDeps)
         const suppressions = await readSuppressions(tx, filter, sources);
         if (summary.messages === 0 && suppressions.length === 0) throw new ClientError("recipient_unknown");
         return presentRecipient(filter.address, summary, suppressions);
-      });
+      }, abandonedSignal(reply));
     },
   );
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { viewsApp, type ViewsApp } from "../../test/views-app.ts";
-import { LOGIN_ATTEMPTS_PER_MINUTE } from "../limits.ts";
+import { LOGIN_ATTEMPTS_PER_MINUTE, TOKEN_DAYS } from "../limits.ts";
 import { createLoginLink, ensureAdmin } from "./admin.ts";
 import { createToken, listTokens, revokeToken, signIn } from "./tokens.ts";
 
@@ -199,7 +199,40 @@ describe("API tokens", () => {
     const cookie = cookieOf(await post(made.token));
     await db.pool.query("UPDATE tokens SET expires_at = now() WHERE name = 'short'");
     expect((await whoAmI({ cookie })).statusCode).toBe(401);
-    expect((await whoAmI({ authorization: `Bearer ${made.token}` })).statusCode).toBe(401);
+    expect((await whoAmI({ authorization: `Bearer ${made.token}` })).json()).toMatchObject({
+      error: { code: "token_expired" },
+    });
+    const again = await post(made.token);
+    expect([again.statusCode, again.json()]).toMatchObject([401, { error: { code: "token_expired" } }]);
+    expect((await listTokens(db.pool)).find(({ name }) => name === "short")).toMatchObject({
+      ended: true,
+      kind: "api",
+    });
+    // Its name is free for the one that takes its place.
+    expect(await createToken(db.pool, { name: "short", role: "support" })).toMatchObject({ outcome: "created" });
+  });
+
+  it("are valid for the days that were chosen, and their sessions no longer", async () => {
+    for (const days of TOKEN_DAYS) {
+      const made = await createToken(db.pool, { name: `for ${days} days`, role: "support", days });
+      if (made.outcome !== "created") throw new Error("not created");
+      const listed = (await listTokens(db.pool)).find(({ id }) => id === made.id);
+      expect((listed?.expiresAt?.getTime() ?? 0) - (listed?.createdAt.getTime() ?? 0)).toBe(days * 86_400_000);
+    }
+    const made = await createToken(db.pool, { name: "nearly over", role: "support", days: TOKEN_DAYS[0] });
+    if (made.outcome !== "created") throw new Error("not created");
+    await db.pool.query("UPDATE tokens SET expires_at = now() + interval '1 hour' WHERE id = $1", [made.id]);
+    await post(made.token);
+    const ends = await db.pool.query<{ early: number }>(
+      `SELECT extract(epoch FROM api.expires_at - session.expires_at)::float AS early
+       FROM tokens api JOIN tokens session USING (name) WHERE api.id = $1 AND session.kind = 'session'`,
+      [made.id],
+    );
+    // A Date has no microseconds.
+    expect(ends.rows).toEqual([{ early: expect.closeTo(0.0005, 3) as number }]);
+    const lasting = await createToken(db.pool, { name: "lasting", role: "support" });
+    expect((await listTokens(db.pool)).find(({ name }) => name === "lasting")?.expiresAt).toBeNull();
+    expect(lasting.outcome).toBe("created");
   });
 
   it("have a name of their own, which is free again once they are revoked", async () => {

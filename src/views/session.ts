@@ -5,10 +5,11 @@ import type { App } from "./app.ts";
 import { clearSessionCookie, refuseForeignOrigin, requireRole, setSessionCookie, viewerOf } from "./auth.ts";
 import { ErrorSchema, SessionRequestSchema, SessionSchema } from "./contract.ts";
 import type { ViewDeps } from "./deps.ts";
-import { endSession, signIn } from "./tokens.ts";
+import { addOidcRoutes } from "./oidc.ts";
+import { endSession, isExpired, signIn } from "./tokens.ts";
 
-/** Adds `POST`, `GET` and `DELETE /api/session`: sign in, who am I, sign out. */
-export function addSessionRoutes(app: App, deps: ViewDeps): void {
+/** Adds `POST`, `GET` and `DELETE /api/session`: sign in, who am I, sign out; and the way in through an identity provider. */
+export async function addSessionRoutes(app: App, deps: ViewDeps): Promise<void> {
   const { pool, logAccess } = deps;
   const isHttps = deps.config.HOLDFAST_PUBLIC_URL?.startsWith("https:") === true;
   app.post(
@@ -27,7 +28,8 @@ export function addSessionRoutes(app: App, deps: ViewDeps): void {
     async (request, reply) => {
       refuseForeignOrigin(request);
       const session = await signIn(pool, request.body.token);
-      if (session === undefined) throw new ClientError("token_invalid");
+      if (session === undefined)
+        throw new ClientError((await isExpired(pool, request.body.token)) ? "token_expired" : "token_invalid");
       const { viewer, token } = session;
       await logAccess(viewer, "session.begin");
       setSessionCookie(reply, token, isHttps);
@@ -67,4 +69,5 @@ export function addSessionRoutes(app: App, deps: ViewDeps): void {
       return reply.status(204).send(null);
     },
   );
+  await addOidcRoutes(app, deps);
 }

@@ -36,7 +36,8 @@ function addList(app: App, { pool }: ViewDeps): void {
     {
       onRequest: requireRole(pool, "admin"),
       schema: {
-        summary: "Who can get in: valid tokens, sessions and unused login links. The tokens themselves are not known.",
+        summary:
+          "Who can get in: valid tokens, sessions, unused login links, and tokens that expired lately. The tokens themselves are not known.",
         tags: ["settings"],
         response: { 200: TokenListSchema, default: ErrorSchema },
       },
@@ -58,6 +59,7 @@ function present(row: TokenRow, own: number): Token {
     expiresAt: isoTime(row.expiresAt),
     usedAt: isoTime(row.usedAt),
     own: row.id === own,
+    ended: row.ended,
     fixed: isFixed(row),
   };
 }
@@ -76,9 +78,10 @@ function addCreate(app: App, { pool, logAccess }: ViewDeps): void {
       },
     },
     async (request, reply) => {
-      const { name, role } = request.body;
-      await logAccess(viewerOf(request), "token.create", `${name} (${role})`);
-      const created = await createToken(pool, { name, role });
+      const { name, role, days } = request.body;
+      const until = days === undefined ? "" : `, ${days} days`;
+      await logAccess(viewerOf(request), "token.create", `${name} (${role}${until})`);
+      const created = await createToken(pool, { name, role, days });
       if (created.outcome === "name_taken") throw new ClientError("name_taken");
       return reply.status(201).send({ id: String(created.id), token: created.token });
     },
@@ -101,7 +104,7 @@ function addEnd(app: App, { pool, logAccess }: ViewDeps): void {
       const id = readRowNumber(request.params.id) ?? 0;
       if (id > TOKEN_NUMBER_MAX) throw new ClientError("token_unknown");
       const known = (await listTokens(pool)).find((row) => row.id === id);
-      if (known === undefined) throw new ClientError("token_unknown");
+      if (known === undefined || known.ended) throw new ClientError("token_unknown");
       // It would come back with the next start of the process, which is worse than not ending at all.
       if (isFixed(known)) throw new ClientError("fixed_by_settings");
       await logAccess(viewerOf(request), "token.end", `${known.name} (${known.kind})`);

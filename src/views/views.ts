@@ -53,7 +53,7 @@ async function addApi(api: FastifyInstance, options: ViewOptions): Promise<void>
     void reply.header("cache-control", "no-store");
   });
   const typed = api.withTypeProvider<TypeBoxTypeProvider>();
-  addSessionRoutes(typed, deps);
+  await addSessionRoutes(typed, deps);
   addMessageRoutes(typed, deps);
   addBalanceRoute(typed, deps);
   addQuarantineRoutes(typed, deps);

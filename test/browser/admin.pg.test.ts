@@ -4,6 +4,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { createLog } from "../../src/log.ts";
+import { createPool } from "../../src/postgres/pool.ts";
 import { publicKeyText } from "../../src/sendgrid/signature.ts";
 import { encodeBody, encodeItem, webhookHeaders } from "../../src/simulator/wire.ts";
 import { violations } from "./accessibility.ts";
@@ -111,6 +113,23 @@ describe.skipIf(isSkipped)(`an admin's pages in a browser${isSkipped ? ` (${star
     await row.first().waitFor({ state: "detached" });
     expect(await page.getByText("Ada <script>").count()).toBe(0);
     expect(await page.getByText("from the settings").count()).toBe(1);
+  });
+
+  test("a token for a time says when it ends, and afterwards that it has", async () => {
+    const page = await at("/settings");
+    await page.getByLabel("Name", { exact: true }).fill("quarterly report");
+    await page.getByLabel("Valid", { exact: true }).selectOption({ label: "90 days" });
+    await page.getByRole("button", { name: "Create a token" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+    const row = page.locator("tr", { hasText: "quarterly report" });
+    await row.locator('[data-label="Ends"] time').waitFor();
+    await row.getByRole("button", { name: "End token quarterly report" }).waitFor();
+    const pool = createPool({ databaseUrl: world.service.databaseUrl ?? "", log: createLog("warn"), name: "test" });
+    await pool.query("UPDATE tokens SET expires_at = now() WHERE name = 'quarterly report'");
+    await pool.end();
+    await page.reload();
+    await row.getByText("ended", { exact: true }).waitFor();
+    expect(await row.getByRole("button").count()).toBe(0);
   });
 
   test("a new source takes POSTs within seconds, and its key is rotated with overlap", async () => {

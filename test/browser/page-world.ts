@@ -21,13 +21,16 @@ export interface PageWorld {
   postAgain(items: readonly Item[]): Promise<void>;
   /** Posts any signed bytes. */
   postBytes(body: Buffer): Promise<void>;
-  /** Posts simulated traffic to the real source, in the order of time, up to a moment (Unix seconds). */
-  postTraffic(traffic: TrafficOptions, untilSeconds: number): Promise<void>;
+  /**
+   * Posts simulated traffic to the real source, in the order of time, up to a moment (Unix seconds). `pace` is waited for
+   * after each POST.
+   */
+  postTraffic(traffic: TrafficOptions, untilSeconds: number, pace?: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** `callsPerMinute` is what the service believes to be allowed; the double allows everything. */
-export async function startPageWorld(callsPerMinute = 6_000): Promise<PageWorld> {
+/** `callsPerMinute` is what the service believes to be allowed; the double allows everything. `more` settings go before the world's. */
+export async function startPageWorld(callsPerMinute = 6_000, more: Record<string, string> = {}): Promise<PageWorld> {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const adminToken = "a-token-only-for-this-test";
   const double = await startApiDouble({ callsPerMinute: Infinity, visibleAfterSeconds: 0 });
@@ -41,6 +44,7 @@ export async function startPageWorld(callsPerMinute = 6_000): Promise<PageWorld>
     SENDGRID_API_KEY: double.apiKey,
     SENDGRID_API_URL: double.url,
     SENDGRID_WEBHOOK_PUBLIC_KEY: publicKeyText(publicKey),
+    ...more,
   });
 
   const postBytes = async (body: Buffer): Promise<void> => {
@@ -62,11 +66,12 @@ export async function startPageWorld(callsPerMinute = 6_000): Promise<PageWorld>
       for (const item of items) double.record(item);
       await postAgain(items);
     },
-    async postTraffic(traffic, untilSeconds) {
-      for (const post of simulatePosts(traffic, { batch: 40, duplicates: 0.02, shuffle: false })) {
+    async postTraffic(traffic, untilSeconds, pace) {
+      for (const post of simulatePosts(traffic, { batch: 5, duplicates: 0.02, shuffle: false })) {
         if (post.news.some((event) => Number(event["timestamp"]) > untilSeconds)) return;
         for (const event of post.news) double.record(event);
         await postBytes(post.body);
+        await pace?.();
       }
     },
     async stop() {

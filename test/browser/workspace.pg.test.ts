@@ -157,14 +157,14 @@ describe.skipIf(isSkipped)("the workspace in a browser", () => {
     await page.getByRole("button", { name: "Columns" }).click();
     await page.getByRole("menuitemcheckbox", { name: "Source" }).click();
     await page.getByRole("menuitemcheckbox", { name: "Opened" }).click();
-    await page.waitForURL("**/messages?columns=time%2Cstate%2Csubject%2Cabout%2Cclicked%2Csource");
+    await page.waitForURL("**/messages?columns=first%2Cstate%2Csubject%2Cabout%2Cclicked%2Csource");
     await page.keyboard.press("Escape");
     const heads = page.locator(".messages thead th");
     expect(await heads.allTextContents()).toContain("Source");
     await page.goto("/messages");
     await heads.first().waitFor();
     expect(await heads.allTextContents()).toEqual([
-      "Last event",
+      "First event",
       "State",
       "Recipient",
       "Subject",

@@ -19,6 +19,7 @@ import { MessagePage } from "./pages/message.tsx";
 import { MessagesPage } from "./pages/messages.tsx";
 import { QuarantinePage } from "./pages/quarantine.tsx";
 import { RecipientPage } from "./pages/recipient.tsx";
+import { Boundary } from "./parts/boundary.tsx";
 import { LiveProvider } from "./parts/live.tsx";
 import { Outage, READINESS_KEY } from "./parts/outage.tsx";
 import { PreferencesProvider } from "./parts/preferences.tsx";
@@ -144,57 +145,59 @@ function Pages({ session }: { session: Session }): ReactNode {
   return (
     <>
       <StartAtTop key={path} />
-      <Switch>
-        <Route path="/">
-          <LivePage />
-        </Route>
-        <Route path="/messages">
-          <MessagesPage search={search} mayExport={session.role !== "support"} />
-        </Route>
-        {id === undefined ? null : (
-          <Route path="/messages/:id">
-            <MessagePage key={id} id={id} />
+      <Boundary key={`of ${path}`}>
+        <Switch>
+          <Route path="/">
+            <LivePage />
           </Route>
-        )}
-        {address === undefined ? null : (
-          <Route path="/recipients/:address">
-            <RecipientPage key={address} address={address} />
+          <Route path="/messages">
+            <MessagesPage search={search} mayExport={session.role !== "support"} />
           </Route>
-        )}
-        <Route path="/completeness">
-          <Suspense fallback={<LoadingRows />}>
-            <CompletenessPage search={search} mayOrder={session.role !== "support"} />
-          </Suspense>
-        </Route>
-        <Route path={/^\/completeness\/(?<day>\d{4}-\d\d-\d\d)\/?$/}>
-          {({ day }) => (
-            <Suspense fallback={<LoadingRows />}>
-              <CompletenessDayPage key={day} day={day ?? ""} mayTake={session.role !== "support"} />
-            </Suspense>
+          {id === undefined ? null : (
+            <Route path="/messages/:id">
+              <MessagePage key={id} id={id} mayTake={session.role !== "support"} />
+            </Route>
           )}
-        </Route>
-        <Route path="/quarantine">
-          <QuarantinePage isAdmin={session.role === "admin"} />
-        </Route>
-        <Route path="/alerts">
-          <AlertsPage isAdmin={session.role === "admin"} />
-        </Route>
-        <Route path={/^\/settings(?:\/(?:tokens|sources|access|status))?\/?$/}>
-          <Suspense fallback={<LoadingRows />}>
-            <SettingsPage path={path} />
-          </Suspense>
-        </Route>
-        <Route path="/simulation">
-          <Suspense fallback={<LoadingRows />}>
-            <SimulationPage />
-          </Suspense>
-        </Route>
-        <Route>
-          <Nothing title={t("state.notFound")}>
-            <Link href="/">{t("state.toLive")}</Link>
-          </Nothing>
-        </Route>
-      </Switch>
+          {address === undefined ? null : (
+            <Route path="/recipients/:address">
+              <RecipientPage key={address} address={address} />
+            </Route>
+          )}
+          <Route path="/completeness">
+            <Suspense fallback={<LoadingRows />}>
+              <CompletenessPage search={search} mayOrder={session.role !== "support"} />
+            </Suspense>
+          </Route>
+          <Route path={/^\/completeness\/(?<day>\d{4}-\d\d-\d\d)\/?$/}>
+            {({ day }) => (
+              <Suspense fallback={<LoadingRows />}>
+                <CompletenessDayPage key={day} day={day ?? ""} mayTake={session.role !== "support"} />
+              </Suspense>
+            )}
+          </Route>
+          <Route path="/quarantine">
+            <QuarantinePage isAdmin={session.role === "admin"} />
+          </Route>
+          <Route path="/alerts">
+            <AlertsPage isAdmin={session.role === "admin"} />
+          </Route>
+          <Route path={/^\/settings(?:\/(?:tokens|sources|access|status))?\/?$/}>
+            <Suspense fallback={<LoadingRows />}>
+              <SettingsPage path={path} />
+            </Suspense>
+          </Route>
+          <Route path="/simulation">
+            <Suspense fallback={<LoadingRows />}>
+              <SimulationPage />
+            </Suspense>
+          </Route>
+          <Route>
+            <Nothing title={t("state.notFound")}>
+              <Link href="/">{t("state.toLive")}</Link>
+            </Nothing>
+          </Route>
+        </Switch>
+      </Boundary>
     </>
   );
 }

@@ -17,23 +17,32 @@ export interface LiveStore {
 const HIDDEN_MS_MAX = 60_000;
 /** Many messages a second are shown together. */
 const FLUSH_MS = 100;
+/**
+ * With more new events than a person takes in at a glance the page changes once a second: a list that is replaced several
+ * times a second cannot be read, and would keep the browser busy with drawing it.
+ */
+const EVENTS_AT_ONCE_MAX = 10;
+const BUSY_FLUSH_MS = 1_000;
 
 /** One connection to GET /api/live for the whole page, kept for as long as somebody can see it. */
 export function createLiveStore(onSignedOut: () => void): LiveStore {
   let state = EMPTY_LIVE_STATE;
   let run: AbortController | undefined;
   let question = (): URLSearchParams => new URLSearchParams();
-  let flushTimer: ReturnType<typeof setTimeout> | undefined;
   let unwatch: (() => void) | undefined;
   const listeners = new Set<() => void>();
   const eventListeners = new Set<(events: readonly LiveEvent[]) => void>();
 
+  const flushSoon = createPace(
+    () => state.nextSeq,
+    () => {
+      for (const listener of listeners) listener();
+    },
+  );
+
   const set = (change: Partial<LiveState>): void => {
     state = { ...state, ...change };
-    flushTimer ??= setTimeout(() => {
-      flushTimer = undefined;
-      for (const listener of listeners) listener();
-    }, FLUSH_MS);
+    flushSoon();
   };
 
   const take = (message: SseMessage): void => {
@@ -83,6 +92,27 @@ export function createLiveStore(onSignedOut: () => void): LiveStore {
       unwatch = undefined;
       rest();
     },
+  };
+}
+
+/** Tells together what comes within a moment, and at most once a second while many events come. `seq` grows with each event. */
+function createPace(seq: () => number, tell: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let told = { at: 0, seq: seq() };
+  const flush = (): void => {
+    const now = Date.now();
+    const waitMs = seq() - told.seq > EVENTS_AT_ONCE_MAX ? told.at + BUSY_FLUSH_MS - now : 0;
+    // A clock that was set back must not stop the page.
+    if (waitMs > 0 && waitMs <= BUSY_FLUSH_MS) {
+      timer = setTimeout(flush, waitMs);
+      return;
+    }
+    timer = undefined;
+    told = { at: now, seq: seq() };
+    tell();
+  };
+  return () => {
+    timer ??= setTimeout(flush, FLUSH_MS);
   };
 }
 

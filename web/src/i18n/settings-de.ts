@@ -1,6 +1,7 @@
 import type { settingsEn } from "./settings-en.ts";
+import { signInDe } from "./sign-in-de.ts";
 
-/** The settings and the simulation. */
+/** The settings, the simulation, and the ways to sign in. */
 export const settingsDe: typeof settingsEn = {
   settings: {
     title: "Einstellungen",
@@ -63,6 +64,7 @@ export const settingsDe: typeof settingsEn = {
     actions: {
       "messages.search": "suchte Nachrichten",
       "messages.export": "exportierte Nachrichten",
+      "receipt.take": "nahm einen Beleg mit",
       "recipient.view": "sah einen Empfänger an",
       "message.view": "sah eine Nachricht an",
       "message.enrich": "fragte SendGrid nach einer Nachricht",
@@ -254,4 +256,5 @@ export const settingsDe: typeof settingsEn = {
     purgeYes: "Endgültig löschen",
     purging: "Wird gelöscht …",
   },
+  ...signInDe,
 };

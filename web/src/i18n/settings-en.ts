@@ -1,4 +1,6 @@
-/** The settings and the simulation. */
+import { signInEn } from "./sign-in-en.ts";
+
+/** The settings, the simulation, and the ways to sign in. */
 export const settingsEn = {
   settings: {
     title: "Settings",
@@ -60,6 +62,7 @@ export const settingsEn = {
     actions: {
       "messages.search": "searched messages",
       "messages.export": "exported messages",
+      "receipt.take": "took a receipt",
       "recipient.view": "looked at a recipient",
       "message.view": "looked at a message",
       "message.enrich": "asked SendGrid about a message",
@@ -249,4 +252,5 @@ export const settingsEn = {
     purgeYes: "Delete it",
     purging: "Being deleted …",
   },
+  ...signInEn,
 };

@@ -105,4 +105,7 @@ export const supportDe: typeof supportEn = {
     hint: "Das Ergebnis als Datei für eine Tabellenkalkulation, höchstens 100.000 Nachrichten. Exporte werden festgehalten.",
     forbidden: "Exportieren braucht die Rolle Compliance.",
   },
+  receipt: {
+    take: "Die Bytes herunterladen, wie sie kamen",
+  },
 };

@@ -100,4 +100,7 @@ export const supportEn = {
     hint: "The result as a file for a spreadsheet, at most 100,000 messages. Exports are written down.",
     forbidden: "Exporting needs the role compliance.",
   },
+  receipt: {
+    take: "Download the bytes as they came",
+  },
 };

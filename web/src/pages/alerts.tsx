@@ -74,6 +74,7 @@ function PlaceLink({ kind, isAdmin }: { kind: Alert["kind"]; isAdmin: boolean })
     case "durability_unsafe":
       return isAdmin ? <Link href="/settings/status">{`${t("settings.title")}: ${t("settings.status")}`}</Link> : null;
     case "events_missing":
+    case "sends_unseen":
     case "events_repaired":
     case "reconciliation_failing":
       return <Link href="/completeness">{t("completeness.title")}</Link>;

@@ -1,9 +1,10 @@
 import { Button, PasswordInput } from "@mantine/core";
-import { useMutation, type UseMutationResult, useQueryClient } from "@tanstack/react-query";
+import { useMutation, type UseMutationResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
+import type { SignInFault, SignInWays } from "../../../src/views/contract-sign-in.ts";
 import type { Session, SessionRequest } from "../../../src/views/contract.ts";
 import { api, ApiError } from "../api/client.ts";
 import { Logo } from "../parts/icons.tsx";
@@ -51,6 +52,54 @@ function useSignIn(): UseMutationResult<Session, unknown, SignIn> {
   });
 }
 
+const ORGANISATION_FAULTS = [
+  "address",
+  "away",
+  "expired",
+  "failed",
+  "many",
+  "no_role",
+  "refused",
+] as const satisfies readonly SignInFault[];
+
+/** What became of the sign-in through the reader's own organisation, when they come back from there without a session. */
+function OrganisationFault(): ReactNode {
+  const { t } = useTranslation();
+  const given = new URLSearchParams(useSearch()).get("organisation");
+  const fault = ORGANISATION_FAULTS.find((candidate) => candidate === given);
+  return fault === undefined ? null : (
+    <p className="fault" role="alert">
+      {t(`signIn.faults.${fault}`)}
+    </p>
+  );
+}
+
+/** The way through the reader's own organisation, where there is one. Below the form, which must not jump when it appears. */
+function Organisation(): ReactNode {
+  const { t } = useTranslation();
+  const query = new URLSearchParams(useSearch());
+  const ways = useQuery({
+    queryKey: ["sign-in"],
+    queryFn: ({ signal }) => api<SignInWays>("GET", "/api/sign-in", { signal }),
+  });
+  const organisation = ways.data?.organisation ?? "off";
+  if (organisation === "off") return null;
+  const next = safeNext(query.get("next"));
+  return (
+    <div className="organisation">
+      <p className="muted">{t("signIn.or")}</p>
+      <Button
+        component="a"
+        variant="default"
+        href={next === "/" ? "/login/oidc" : `/login/oidc?${new URLSearchParams({ next }).toString()}`}
+      >
+        {t("signIn.organisation")}
+      </Button>
+      {organisation === "away" ? <p className="fault">{t("signIn.faults.away")}</p> : null}
+    </div>
+  );
+}
+
 /** Exchanges a login link's token, or a pasted one, for a session. */
 export function LoginPage(): ReactNode {
   const { t } = useTranslation();
@@ -81,6 +130,7 @@ export function LoginPage(): ReactNode {
       </div>
       <h1>{t("login.title")}</h1>
       <p className="muted">{t("login.lead")}</p>
+      <OrganisationFault />
       <form onSubmit={onSubmit}>
         <PasswordInput
           label={t("login.token")}
@@ -95,6 +145,7 @@ export function LoginPage(): ReactNode {
           {isPending ? t("login.checking") : t("login.submit")}
         </Button>
       </form>
+      <Organisation />
     </main>
   );
 }

@@ -22,8 +22,8 @@ import { messageSentence } from "../text/sentence.ts";
 /** While SendGrid is about to be asked, the page looks again by itself. */
 const PENDING_REFRESH_MS = 5_000;
 
-/** One mail: a sentence that says where it stands, then everything that is known of it. */
-export function MessagePage({ id }: { id: string }): ReactNode {
+/** One mail: a sentence that says where it stands, then everything that is known of it. `mayTake`: the receipts' bytes. */
+export function MessagePage({ id, mayTake }: { id: string; mayTake: boolean }): ReactNode {
   const { t } = useText();
   const client = useQueryClient();
   const queryKey = ["message", id];
@@ -38,7 +38,7 @@ export function MessagePage({ id }: { id: string }): ReactNode {
   );
   useTitle(detail.data?.message.recipient ?? id);
 
-  if (detail.data !== undefined) return <Message detail={detail.data} />;
+  if (detail.data !== undefined) return <Message detail={detail.data} mayTake={mayTake} />;
   if (detail.error instanceof ApiError && detail.error.status === 404) {
     return (
       <Nothing title={t("message.unknown")}>
@@ -84,7 +84,7 @@ function Lead({ detail }: { detail: MessageDetail }): ReactNode {
   );
 }
 
-function Message({ detail }: { detail: MessageDetail }): ReactNode {
+function Message({ detail, mayTake }: { detail: MessageDetail; mayTake: boolean }): ReactNode {
   const text = useText();
   const { t } = text;
   const { message } = detail;
@@ -110,7 +110,7 @@ function Message({ detail }: { detail: MessageDetail }): ReactNode {
         <aside>
           {message.id.startsWith("nameless:") ? null : <AboutMail message={message} template={templateOf(detail)} />}
           <SendGridSays message={message} enrichment={detail.enrichment} />
-          <Receipts receipts={detail.receipts} />
+          <Receipts receipts={detail.receipts} mayTake={mayTake} />
           <OtherMails message={message} />
         </aside>
       </div>

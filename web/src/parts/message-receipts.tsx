@@ -7,8 +7,14 @@ import { useText } from "./use-text.ts";
 
 const SHOWN_AT_FIRST = 4;
 
+interface ReceiptsProps {
+  receipts: readonly MessageReceipt[];
+  /** Whether the reader's role may take their bytes, which hold other people's events too. */
+  mayTake: boolean;
+}
+
 /** The POSTs behind a mail's events: the proof. */
-export function Receipts({ receipts }: { receipts: readonly MessageReceipt[] }): ReactNode {
+export function Receipts({ receipts, mayTake }: ReceiptsProps): ReactNode {
   const text = useText();
   const { t, locale } = text;
   const [all, setAll] = useState(false);
@@ -36,7 +42,13 @@ export function Receipts({ receipts }: { receipts: readonly MessageReceipt[] }):
       <ul className="plain">
         {shown.map((receipt) => (
           <li key={receipt.id} title={`SHA-256 ${receipt.sha256}`}>
-            <span className="mono">{receipt.id}</span>
+            {mayTake ? (
+              <a className="mono" href={`/api/receipts/${receipt.id}/body`} download title={t("receipt.take")}>
+                {receipt.id}
+              </a>
+            ) : (
+              <span className="mono">{receipt.id}</span>
+            )}
             <span className="muted">
               <Time value={receipt.receivedAt} text={text} as="list" /> · {formatBytes(receipt.bytes, locale)} ·{" "}
               {receipt.signed ? t("message.receiptSigned") : t("message.receiptUnsigned")}

@@ -1,7 +1,7 @@
 import { Button, Modal, NativeSelect, Table, TextInput, Tooltip } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import type { CreatedToken, EndedTokens, Token, TokenList } from "../../../src/views/contract-settings.ts";
+import type { CreatedToken, EndedTokens, NewToken, Token, TokenList } from "../../../src/views/contract-settings.ts";
 import type { TokenRole } from "../../../src/views/contract.ts";
 import { api } from "../api/client.ts";
 import { Copyable } from "./copyable.tsx";
@@ -13,6 +13,8 @@ import { useText } from "./use-text.ts";
 const ROLES = ["support", "compliance", "admin"] as const satisfies readonly TokenRole[];
 const NAME_CHARS_MAX = 100;
 const TOKENS = ["tokens"] as const;
+type Days = NonNullable<NewToken["days"]>;
+const DAYS = [30, 90, 365] as const satisfies readonly Days[];
 
 /** Who can get in, with which role, and the means to change that. */
 export function SettingsTokens(): ReactNode {
@@ -57,8 +59,9 @@ function NewTokenForm(): ReactNode {
   const client = useQueryClient();
   const [name, setName] = useState("");
   const [role, setRole] = useState<TokenRole>("support");
+  const [days, setDays] = useState<Days>();
   const create = useMutation({
-    mutationFn: (asked: { name: string; role: TokenRole }) =>
+    mutationFn: (asked: NewToken) =>
       api<CreatedToken>("POST", "/api/tokens", { body: asked }).then((created) => ({ ...asked, ...created })),
     onSuccess: () => {
       setName("");
@@ -72,7 +75,7 @@ function NewTokenForm(): ReactNode {
         className="line-form"
         onSubmit={(event) => {
           event.preventDefault();
-          if (asked !== "") create.mutate({ name: asked, role });
+          if (asked !== "") create.mutate({ name: asked, role, ...(days === undefined ? {} : { days }) });
         }}
       >
         <TextInput
@@ -91,27 +94,50 @@ function NewTokenForm(): ReactNode {
           data={ROLES.map((value) => ({ value, label: t(`settings.roles.${value}`) }))}
           onChange={(event) => setRole(ROLES.find((value) => value === event.currentTarget.value) ?? "support")}
         />
+        <DaysSelect days={days} onChange={setDays} />
         <Button type="submit" size="sm" disabled={asked === ""} loading={create.isPending}>
           {t("tokens.create")}
         </Button>
       </form>
       <p className="muted">{t("settings.rolesHint")}</p>
       {create.error === null ? null : <Failure error={create.error} />}
-      {create.data === undefined ? null : (
-        <Modal
-          opened
-          onClose={() => create.reset()}
-          title={<Foreign>{t("tokens.created", { name: create.data.name })}</Foreign>}
-          size={640}
-          closeButtonProps={{ "aria-label": t("settings.close") }}
-        >
-          <p>{t("tokens.createdHint", { role: t(`settings.roles.${create.data.role}`) })}</p>
-          <p className="secret">
-            <Copyable value={create.data.token} />
-          </p>
-        </Modal>
-      )}
+      {create.data === undefined ? null : <ShownToken token={create.data} onClose={() => create.reset()} />}
     </>
+  );
+}
+
+/** Shown this once. */
+function ShownToken({ token, onClose }: { token: NewToken & CreatedToken; onClose: () => void }): ReactNode {
+  const { t } = useText();
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={<Foreign>{t("tokens.created", { name: token.name })}</Foreign>}
+      size={640}
+      closeButtonProps={{ "aria-label": t("settings.close") }}
+    >
+      <p>{t("tokens.createdHint", { role: t(`settings.roles.${token.role}`) })}</p>
+      <p className="secret">
+        <Copyable value={token.token} />
+      </p>
+    </Modal>
+  );
+}
+
+function DaysSelect(props: { days: Days | undefined; onChange: (days: Days | undefined) => void }): ReactNode {
+  const { t } = useText();
+  return (
+    <NativeSelect
+      size="sm"
+      label={t("tokenEnd.label")}
+      value={props.days ?? ""}
+      data={[
+        { value: "", label: t("tokenEnd.never") },
+        ...DAYS.map((days) => ({ value: String(days), label: t("tokenEnd.days", { formatted: String(days) }) })),
+      ]}
+      onChange={(event) => props.onChange(DAYS.find((days) => String(days) === event.currentTarget.value))}
+    />
   );
 }
 
@@ -156,7 +182,7 @@ function TokenTable({ tokens }: { tokens: readonly Token[] }): ReactNode {
                 )}
               </Table.Td>
               <Table.Td className="action">
-                {token.fixed ? null : (
+                {token.fixed || token.ended ? null : (
                   <Button
                     variant="subtle"
                     size="compact-sm"
@@ -182,6 +208,7 @@ function TokenTags({ token }: { token: Token }): ReactNode {
     <>
       {token.kind === "link" ? <span className="tag">{t("tokens.kinds.link")}</span> : null}
       {token.own ? <span className="tag">{t("tokens.own")}</span> : null}
+      {token.ended ? <span className="tag late">{t("tokenEnd.ended")}</span> : null}
       {token.fixed ? (
         <Tooltip label={t("tokens.fixedHint")} multiline maw={320}>
           <span className="tag">{t("tokens.fixed")}</span>

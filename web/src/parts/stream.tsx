@@ -1,5 +1,5 @@
 import { Button, NativeSelect, Table } from "@mantine/core";
-import { type ReactNode, useRef, useState } from "react";
+import { memo, type ReactNode, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { NumberedEvent } from "../api/live-state.ts";
 import type { TextContext } from "../text/context.ts";
@@ -154,7 +154,14 @@ function EventTable({
   );
 }
 
-function EventRow({ event, isFresh, text }: { event: NumberedEvent; isFresh: boolean; text: TextContext }): ReactNode {
+interface EventRowProps {
+  event: NumberedEvent;
+  isFresh: boolean;
+  text: TextContext;
+}
+
+/** Drawn once and kept: only the rows that come in, and those that were fresh, are drawn when the list moves. */
+const EventRow = memo(function EventRow({ event, isFresh, text }: EventRowProps): ReactNode {
   const { t } = text;
   const toRow = useRowLink();
   const kind = kindOf(event.type, event.detail);
@@ -184,4 +191,4 @@ function EventRow({ event, isFresh, text }: { event: NumberedEvent; isFresh: boo
       <Table.Td className="muted">{event.source}</Table.Td>
     </Table.Tr>
   );
-}
+});

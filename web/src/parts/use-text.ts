@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { languageOf } from "../i18n/i18n.ts";
 import { LOCALES } from "../i18n/language.ts";
@@ -18,9 +18,10 @@ function useNow(tickMs: number): number {
 
 const MINUTE_MS = 60_000;
 
-/** What the page's texts are made with: the reader's language, zone and present. */
+/** What the page's texts are made with: the reader's language, zone and present. The same object until one of them changes. */
 export function useText(tickMs = MINUTE_MS): TextContext {
   const { t, i18n } = useTranslation();
   const now = useNow(tickMs);
-  return { t, locale: LOCALES[languageOf(i18n)], timeZone: undefined, now };
+  const locale = LOCALES[languageOf(i18n)];
+  return useMemo(() => ({ t, locale, timeZone: undefined, now }), [t, locale, now]);
 }

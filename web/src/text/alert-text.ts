@@ -16,6 +16,7 @@ const KINDS: readonly string[] = [
   "durability_unsafe",
   "silence",
   "events_missing",
+  "sends_unseen",
   "events_repaired",
   "reconciliation_failing",
   "receiver_failing",

@@ -13,7 +13,8 @@ export const COLUMNS = [
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 
-export const DEFAULT_COLUMNS: readonly Column[] = ["time", "state", "subject", "about", "opened", "clicked"];
+/** The list is in the order in which mails were first heard of, so that is the time it shows. */
+export const DEFAULT_COLUMNS: readonly Column[] = ["first", "state", "subject", "about", "opened", "clicked"];
 
 const STORAGE_KEY = "holdfast.columns";
 

@@ -37,6 +37,8 @@ describe("the buckets of the chart", () => {
     const asked = rates(0, 20, [point(0, 1), point(10, 5)]);
     expect(rateBins(asked, Date.parse(at(15))).at(-1)).toMatchObject({ events: 5, seconds: 5 });
     expect(rateBins(asked, Date.parse(at(12)))).toHaveLength(1);
+    // But for one that has all there is.
+    expect(rateBins(rates(0, 20, [point(10, 5)]), Date.parse(at(11))).at(-1)).toMatchObject({ events: 5, seconds: 3 });
     // A reader's clock that is an hour slow or fast.
     expect(rateBins(asked, Date.parse(at(-3_600)))).toHaveLength(1);
     expect(rateBins(asked, Date.parse(at(3_600))).at(-1)).toMatchObject({ seconds: 10 });

@@ -34,8 +34,11 @@ export function rateBins({ stepSeconds, from, to, points }: Rates, now: number):
     const isUnderWay = at + stepMs >= end;
     // The reader's clock may be wrong by minutes; a bucket never lasts longer than its size.
     const passed = Math.min(1, Math.max(0, (now - at) / stepMs));
-    if (isUnderWay && passed < SHARE_MIN) break;
-    bins.push({ at, counts, retries, events, seconds: isUnderWay ? stepSeconds * passed : stepSeconds });
+    // Where nothing came before it, it is all there is to show: without it the chart would say that nothing happened.
+    const isAll = events > 0 && bins.every((bin) => bin.events === 0);
+    if (isUnderWay && passed < SHARE_MIN && !isAll) break;
+    const seconds = isUnderWay ? stepSeconds * Math.max(passed, SHARE_MIN) : stepSeconds;
+    bins.push({ at, counts, retries, events, seconds });
   }
   return bins;
 }
