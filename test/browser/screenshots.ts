@@ -34,17 +34,18 @@ interface Picture {
 /** The calm day: everything filed and enriched, nothing that needs a person. */
 function calmPictures(messageId: string): Picture[] {
   return [
-    {
-      name: "message",
-      look: {},
-      path: `/messages/${encodeURIComponent(messageId)}`,
-      content: ["text=“Invoice for your order 4711”", ".timeline li >> nth=5", "text=Reset your password"],
-    },
+    // First, since it says when all mails are enriched.
     {
       name: "live",
       look: {},
       path: "/",
       content: ['[data-figure="lost"][data-value]', ".events tbody tr >> nth=20", "text=nothing waiting"],
+    },
+    {
+      name: "message",
+      look: {},
+      path: `/messages/${encodeURIComponent(messageId)}`,
+      content: ["text=“Invoice for your order 4711”", ".timeline li >> nth=5", "text=Reset your password"],
     },
     {
       name: "messages",
