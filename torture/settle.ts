@@ -14,22 +14,33 @@ export interface SettleOptions {
   isApiAwaited?: boolean;
 }
 
+interface Wait {
+  what: string;
+  left: () => Promise<number>;
+  /** Whether it stands still on purpose. */
+  isPaused?: () => Promise<boolean>;
+}
+
 /** Waits until the spools and the inbox are empty and every message has been asked about. @returns what never came to rest. */
 export async function settle(world: World, options: SettleOptions = {}): Promise<string[]> {
   const { stillMsMax = STILL_MS_MAX, isApiAwaited = true } = options;
-  const waits: [what: string, left: () => Promise<number>][] = [
-    ["POSTs in the spool", () => spooled(world)],
-    ["receipts in the inbox", () => count(world, "SELECT count(*) AS left FROM inbox")],
+  const waits: Wait[] = [
+    { what: "POSTs in the spool", left: () => spooled(world) },
+    { what: "receipts in the inbox", left: () => count(world, "SELECT count(*) AS left FROM inbox") },
   ];
   if (isApiAwaited) {
-    waits.push([
-      "messages that wait for the API",
-      () => count(world, "SELECT count(*) AS left FROM enrichments WHERE state = 'pending' AND attempts = 0"),
-    ]);
+    waits.push({
+      what: "messages that wait for the API",
+      left: () => count(world, "SELECT count(*) AS left FROM enrichments WHERE state = 'pending' AND attempts = 0"),
+      // After several faults in a row an API is left alone for minutes, and nothing is stuck.
+      isPaused: async () =>
+        (await count(world, "SELECT count(*) AS left FROM provider_apis WHERE blocked_until > now()")) > 0,
+    });
   }
   const stuck: string[] = [];
-  for (const [what, left] of waits) {
-    const rest = await untilZero(left, stillMsMax);
+  for (const wait of waits) {
+    const { what } = wait;
+    const rest = await untilZero(wait, stillMsMax);
     if (rest > 0) stuck.push(`${rest} ${what} did not go on for ${stillMsMax / 1000} s`);
   }
   return stuck;
@@ -46,13 +57,13 @@ async function count(world: World, sql: string): Promise<number> {
   return (await world.ask<{ left: number }>(sql))[0]?.left ?? 0;
 }
 
-async function untilZero(left: () => Promise<number>, stillMsMax: number): Promise<number> {
+async function untilZero({ left, isPaused }: Wait, stillMsMax: number): Promise<number> {
   let lowest = Infinity;
   let movedMs = performance.now();
   for (;;) {
     const rest = await left();
     if (rest === 0) return 0;
-    if (rest < lowest) {
+    if (rest < lowest || (await isPaused?.()) === true) {
       lowest = rest;
       movedMs = performance.now();
     }
