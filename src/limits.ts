@@ -92,11 +92,6 @@ export const SOCKET_PATH_BYTES_MAX = 103;
 
 // Projector
 
-/**
- * Transactions under way at once in one projector: while PostgreSQL files one batch, the next is parsed. A second gave 10 %
- * on two cores, a third as much again for as much memory again.
- */
-export const PROJECT_LANES = 2;
 /** Receipts claimed in one transaction. */
 export const PROJECT_RECEIPTS_MAX = 256;
 /** Bytes of bodies in one transaction; a single larger receipt (up to BODY_BYTES_MAX) is taken alone. Some 1,800 events. */

@@ -6,11 +6,10 @@ import {
   PROJECT_BYTES_MAX,
   PROJECT_FAILING_MS_MAX,
   PROJECT_IDLE_MS,
-  PROJECT_LANES,
   PROJECT_RECEIPTS_MAX,
 } from "../limits.ts";
 import type { Log } from "../log.ts";
-import { createLoop, type Loop, type LoopOptions } from "../loop.ts";
+import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { DeadlockRetriesExhausted, transaction, type TransactionOptions } from "../postgres/transaction.ts";
 import { projectReceipts, type Projected } from "./project.ts";
@@ -114,23 +113,7 @@ export function createProjector(options: ProjectorOptions): Projector {
     return outcome.claimed > 0;
   }
 
-  return { tick, ...createLanes({ name: "projector", log, tick, ...WAITS }) };
-}
-
-/** Several loops as one. */
-function createLanes(options: LoopOptions): Loop {
-  const lanes = Array.from({ length: PROJECT_LANES }, () => createLoop(options));
-  return {
-    start() {
-      for (const lane of lanes) lane.start();
-    },
-    wake() {
-      for (const lane of lanes) lane.wake();
-    },
-    async stop() {
-      await Promise.all(lanes.map(async (lane) => lane.stop()));
-    },
-  };
+  return { tick, ...createLoop({ name: "projector", log, tick, ...WAITS }) };
 }
 
 /** As many receipts from the front as fit the byte limit, and at least one. The others' locks end with the transaction. */

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { testDatabase, type TestDatabase } from "../../test/database.ts";
+import { receiptWriter, type ReceiptWriter } from "../../test/receipts.ts";
+import { createLog } from "../log.ts";
+import { createPool, type Pool } from "../postgres/pool.ts";
+import { createProjector } from "./projector.ts";
+
+const HELD = 20_000;
+const BATCHES_WHILE_EMPTY = 12;
+
+/**
+ * A fresh ledger has no statistics for its first minute, and a plan that was prepared while it was empty reads whole tables:
+ * in a campaign into an empty ledger each batch would cost more than the one before.
+ */
+describe("what a batch reads", () => {
+  let db: TestDatabase;
+  let pool: Pool;
+  let write: ReceiptWriter;
+
+  beforeAll(async () => {
+    db = await testDatabase();
+    // One connection, whose prepared plans stay.
+    pool = createPool({ databaseUrl: db.databaseUrl, log: createLog("silent"), connectionsMax: 1, name: "plans" });
+    write = await receiptWriter(db.pool);
+    for (const table of ["messages", "events", "enrichments"]) {
+      await db.pool.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
+    }
+  });
+  afterAll(async () => {
+    await pool.end();
+    await db.drop();
+  });
+
+  const item = (message: string, event: string, n: number): Record<string, unknown> => ({
+    email: "customer@example.com",
+    timestamp: 1_764_511_327 + n,
+    event,
+    sg_event_id: `${message}-${event}-${n}`,
+    sg_message_id: message,
+  });
+
+  /** Rows read by scans of whole tables so far, by table. */
+  async function readWhole(): Promise<Record<string, number>> {
+    await pool.query("SELECT pg_stat_force_next_flush()");
+    const { rows } = await pool.query<{ table: string; read: number }>(
+      `SELECT relname AS table, seq_tup_read AS read FROM pg_stat_user_tables
+       WHERE relname IN ('messages', 'events', 'enrichments') OR relname LIKE 'receipts%' OR relname = 'inbox'`,
+    );
+    return Object.fromEntries(rows.map(({ table, read }) => [table, read]));
+  }
+
+  test("is what belongs to it, however much is held and without any statistics", async () => {
+    const projector = createProjector({ pool, log: createLog("silent"), settleSeconds: 90 });
+    for (let batch = 0; batch < BATCHES_WHILE_EMPTY; batch += 1) {
+      await write([item("early", "open", batch), item(`new-${batch}`, "processed", 0)]);
+      await projector.tick();
+    }
+    await pool.query(
+      `INSERT INTO messages (message_id, source, recipient) SELECT 'held-' || n, 1, n || '@example.com' FROM generate_series(1, ${HELD}) AS n`,
+    );
+    await pool.query(
+      `INSERT INTO events (message, occurred_at, ordinal, origin, source, twin, nameless, event_id, type, detail)
+       SELECT id, now(), 0, 'webhook', 1, false, false, 'e', 'processed', '{}' FROM messages WHERE message_id LIKE 'held-%'`,
+    );
+    await pool.query(
+      `INSERT INTO receipts (id, received_at, source, sha256, body) SELECT 1000000 + n, now(), 1, '', '' FROM generate_series(1, ${HELD}) AS n`,
+    );
+    const before = await readWhole();
+    await write([item("held-7", "delivered", 1), item("held-7", "open", 2), item("late", "processed", 3)]);
+    expect(await projector.tick()).toBe(true);
+    const after = await readWhole();
+    const read = Object.keys(after).map((table) => [table, (after[table] ?? 0) - (before[table] ?? 0)] as const);
+    expect(read.filter(([, count]) => count > HELD / 10)).toEqual([]);
+    const { rows } = await db.pool.query("SELECT opens, delivery FROM messages WHERE message_id = 'held-7'");
+    expect(rows).toEqual([{ opens: 1, delivery: "delivered" }]);
+  });
+});
