@@ -66,8 +66,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: "src/ledger/project.ts",
-        from: "plan: planMessage(group, held.get(message) ?? []),",
-        to: "plan: planMessage(group, []),",
+        from: "plan: planGroup(group, held.get(message) ?? []),",
+        to: "plan: planGroup(group, []),",
       },
     ],
     faults: ["redelivery-storm"],

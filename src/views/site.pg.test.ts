@@ -226,6 +226,7 @@ describe("the description of the interface", () => {
       "POST /api/sources",
       "POST /api/sources/{name}/keys",
       "POST /api/tokens",
+      "POST /v1/sends",
       "POST /webhooks/sendgrid",
       "POST /webhooks/sendgrid/{source}",
     ]);
