@@ -123,7 +123,7 @@ describe("appending", () => {
       const all = await Promise.all([...first, ...sizes].map((bytes) => appender.append(posted(Buffer.alloc(bytes)))));
       expect(all.filter(({ outcome }) => outcome !== "committed")).toEqual([]);
       // Which commit ends first is the server's business.
-      return groups.sort();
+      return groups.sort((a, b) => a - b);
     };
     const alone = Array.from({ length: APPEND_GROUPS_CONCURRENT_MAX }, () => 1);
     expect(await groupsOf(half, half)).toEqual([...alone, 2]);
