@@ -58,7 +58,7 @@ export function readCommandLine(args: readonly string[]): CommandLine | { fault:
         seconds: values.seconds === undefined ? undefined : positive("--seconds", values.seconds),
         batches: list("--batches", values.batches ?? (quick ? "1,100" : "1,10,100,500")),
         minutes: values.minutes === undefined ? undefined : positive("--minutes", values.minutes),
-        sizes: list("--sizes", values.sizes ?? (quick ? "20000,60000" : "200000,2000000,20000000")),
+        sizes: list("--sizes", values.sizes ?? (quick ? "5000,15000" : "200000,2000000,20000000")),
         settings: Object.fromEntries(values.set.map(readSetting)),
         against: values.against === undefined ? undefined : resolve(values.against),
         profile: values.profile === undefined ? undefined : resolve(values.profile),

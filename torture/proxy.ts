@@ -13,8 +13,8 @@ export interface PgProxy {
   mode(mode: ProxyMode): void;
   /** Each chunk waits that long, both ways. */
   delay(ms: number): void;
-  /** Cuts every connection there is. */
-  reset(): void;
+  /** Cuts every connection there is. @returns how many there were. */
+  reset(): number;
   /** Cuts the next so many connections after the server has committed and before the client hears of it. */
   cutAfterCommit(point: CutPoint, count: number): void;
   /** How many were cut so. */
@@ -64,8 +64,10 @@ export async function startPgProxy(folder: string, upstream: string): Promise<Pg
   await chmod(folder, 0o700);
   await new Promise<void>((resolve) => server.listen(join(folder, ".s.PGSQL.5432"), resolve));
 
-  const cutAll = (): void => {
+  const cutAll = (): number => {
+    const count = links.size;
     for (const link of links) link.cut();
+    return count;
   };
   return {
     folder,

@@ -35,8 +35,9 @@ export const proxyReset: Fault = {
     const { proxies, hit } = someProxies(world, random);
     const everyMs = random.between(80, 600);
     let timer: NodeJS.Timeout | undefined;
+    let cut = 0;
     const reset = (): void => {
-      for (const proxy of proxies) proxy.reset();
+      for (const proxy of proxies) cut += proxy.reset();
     };
     return {
       async inject() {
@@ -46,7 +47,9 @@ export const proxyReset: Fault = {
       async heal() {
         clearInterval(timer);
       },
-      hit: `${hit} every ${everyMs} ms`,
+      get hit() {
+        return `${hit} every ${everyMs} ms, ${cut} connections`;
+      },
     };
   },
 };
