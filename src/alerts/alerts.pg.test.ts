@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { createLog } from "../log.ts";
+import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
 import { NIGHTLY } from "../reconcile/schedule.ts";
 import { createAlertWatch } from "./alerts.ts";
 
@@ -183,7 +184,7 @@ describe("an alert", () => {
     const other = await db.pool.connect();
     try {
       await other.query("BEGIN");
-      await other.query("SELECT pg_advisory_xact_lock(4711003)");
+      await other.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS.alerts]);
       await db.pool.query(CAUSES[1][2]);
       await look();
       expect(await alerts()).toEqual([]);

@@ -1,15 +1,13 @@
 import { ALERT_CHECK_MS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
+import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 import type { AlertDelivery } from "./delivery.ts";
 import type { AlertNews } from "./receivers.ts";
 import { findWrongs, type Finding } from "./rules.ts";
 import { sentenceOf } from "./sentences.ts";
-
-/** Whoever holds this advisory lock looks for alerts; the other instances need not. */
-const ALERT_LOCK = 4_711_003;
 
 export interface AlertWatch extends Loop {
   /** Looks once. @returns false: there is nothing more to do until the next look. */
@@ -62,7 +60,9 @@ function newsOf({ opened, resolved }: Changes): AlertNews[] {
 }
 
 async function look(tx: Connection, delivery: Pick<AlertDelivery, "findFailing">): Promise<Changes> {
-  const lock = await tx.query<{ taken: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS taken", [ALERT_LOCK]);
+  const lock = await tx.query<{ taken: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS taken", [
+    ADVISORY_LOCKS.alerts,
+  ]);
   if (lock.rows[0]?.taken !== true) return { opened: [], resolved: [] };
   const findings = [...(await findWrongs(tx)), ...(await delivery.findFailing(tx))];
   const opened = await tx.query<AlertRow & { isNew: boolean }>(

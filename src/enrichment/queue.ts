@@ -7,6 +7,7 @@ import {
   ENRICH_SECOND_MESSAGES_MAX,
   ENRICH_WINDOW_MESSAGES_MAX,
 } from "../limits.ts";
+import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
 import type { Connection, Queryable } from "../postgres/pool.ts";
 import type { ProviderApi } from "../sendgrid/api-types.ts";
 import type { ChosenSeconds, SecondCount, Target } from "./windows.ts";
@@ -76,12 +77,11 @@ export async function nextTurn(db: Queryable, gatherSeconds: number, now: Now): 
   return oldest.attempts < ENRICH_RETRIES_MAX ? "again" : "last";
 }
 
-/** Any fixed number: whoever holds this advisory lock is the one that plans. */
-const PLAN_LOCK = 4_711_005;
-
 /** Whether nobody else is planning, and will not until this transaction ends. */
 export async function isOnlyPlanner(tx: Connection): Promise<boolean> {
-  const { rows } = await tx.query<{ held: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS held", [PLAN_LOCK]);
+  const { rows } = await tx.query<{ held: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS held", [
+    ADVISORY_LOCKS.enrichment,
+  ]);
   return rows[0]?.held === true;
 }
 

@@ -2,13 +2,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { QueryConfig } from "pg";
 import { MIGRATION_MS_MAX } from "../limits.ts";
+import { ADVISORY_LOCKS } from "./advisory-lock.ts";
 import type { Pool } from "./pool.ts";
 import { transaction } from "./transaction.ts";
 
 const SQL_FOLDER = join(import.meta.dirname, "../../sql");
 const FILE_NAME = /^(\d{4})_[a-z_]+\.sql$/;
-/** Any fixed number: whoever holds this advisory lock is the one that migrates. */
-const MIGRATION_LOCK = 4_711_001;
 
 /**
  * Applies the files of `sql/` that this database has not seen, in the order of their numbers, each in a transaction of
@@ -25,7 +24,7 @@ export async function migrate(pool: Pool): Promise<number[]> {
     const sql = await readFile(join(SQL_FOLDER, file), "utf8");
     const isNew = await transaction(pool, async (tx) => {
       await tx.query("SET LOCAL statement_timeout = 0");
-      await tx.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+      await tx.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS.migrate]);
       await tx.query(
         "CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())",
       );

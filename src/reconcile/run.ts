@@ -6,6 +6,7 @@ import {
   RECONCILE_POLL_MS,
 } from "../limits.ts";
 import type { Log } from "../log.ts";
+import { tryLock, type HeldLock } from "../postgres/advisory-lock.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { ProviderApi } from "../sendgrid/api-types.ts";
 import type { RecordsClient } from "../sendgrid/records-client.ts";
@@ -13,7 +14,6 @@ import { countAccounts, type Account, type CountedAccount } from "./accounts.ts"
 import { checkDay, refreshDay } from "./check-day.ts";
 import { callsToCome, type CallLimits, type Context, type DayWork, type Phase } from "./context.ts";
 import { daysBetween } from "./days.ts";
-import { tryLock, type HeldLock } from "./lock.ts";
 import { createRecords } from "./records.ts";
 import type { DayResult } from "./report.ts";
 import { readResult } from "./results.ts";

@@ -9,10 +9,10 @@ import {
   RECONCILE_TRIES_MAX,
 } from "../limits.ts";
 import { createLoop, type Loop } from "../loop.ts";
+import { tryLock } from "../postgres/advisory-lock.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { addDays, dayIn, hourIn } from "./days.ts";
 import { forgetPurged } from "./forget.ts";
-import { tryLock } from "./lock.ts";
 import { watchSends } from "./register.ts";
 import { pendingRepairs } from "./repair-orders.ts";
 import { reconcileDays, type ReconcileOptions } from "./run.ts";

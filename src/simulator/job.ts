@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../log.ts";
+import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
 import { createPool, type Connection, type Pool } from "../postgres/pool.ts";
 import { dropConnection, forceDeadlock, type Interference, type InterferenceOptions } from "./interference.ts";
 import { createFigures, type Figures, type Sample } from "./job-figures.ts";
@@ -66,8 +67,6 @@ export interface SimulationJobOptions {
 }
 
 const SOURCE = "simulation";
-/** Whoever holds this advisory lock runs the one simulation of this database. */
-const SIMULATION_LOCK = 4_711_020;
 /** The traffic is spread over the two hours before the run. */
 const PERIOD_SECONDS = 2 * 3_600;
 const CONCURRENCY = 4;
@@ -159,7 +158,7 @@ async function takeLock(pool: Pool): Promise<Connection | undefined> {
     // Without a listener, a connection that dies meanwhile would end the process.
     holder.on("error", () => undefined);
     const { rows } = await holder.query<{ held: boolean }>("SELECT pg_try_advisory_lock($1) AS held", [
-      SIMULATION_LOCK,
+      ADVISORY_LOCKS.simulation,
     ]);
     isHeld = rows[0]?.held === true;
     return isHeld ? holder : undefined;

@@ -5,6 +5,7 @@ import {
   RECONCILIATION_ORDERS_MAX,
   VIEW_BODY_BYTES_MAX,
 } from "../limits.ts";
+import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 import { accountZone } from "./account-zone.ts";
@@ -92,9 +93,6 @@ function addList(app: App, { pool, read }: ViewDeps): void {
   );
 }
 
-/** Whoever orders holds this advisory lock, so that two at once do not pass the bound together. */
-const ORDER_LOCK = 4_711_060;
-
 function addOrder(app: App, deps: ViewDeps): void {
   const { pool, logAccess } = deps;
   app.post(
@@ -126,7 +124,7 @@ function addOrder(app: App, deps: ViewDeps): void {
 async function insertOrder(pool: Pool, order: DayRange & { repair: boolean; name: string }): Promise<boolean> {
   const { from, to, repair, name } = order;
   return transaction(pool, async (tx) => {
-    await tx.query("SELECT pg_advisory_xact_lock($1)", [ORDER_LOCK]);
+    await tx.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS.reconciliationOrders]);
     const { rows } = await tx.query<{ waiting: number; same: boolean }>(
       `SELECT count(*) AS waiting, coalesce(bool_or(from_day = $1 AND to_day = $2 AND repair = $3), false) AS same
        FROM reconciliation_orders`,

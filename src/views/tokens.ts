@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { ENDED_TOKEN_DAYS, SESSION_HOURS } from "../limits.ts";
+import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
 import type { Pool, Queryable } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 import type { TokenRole } from "./contract.ts";
@@ -131,8 +132,6 @@ export async function listTokens(pool: Pool): Promise<TokenRow[]> {
   return result.rows;
 }
 
-/** Whoever makes or replaces API tokens holds this advisory lock. */
-export const TOKEN_LOCK = 4_711_010;
 /** The name of the token that HOLDFAST_ADMIN_TOKEN configures. */
 export const CONFIGURED_ADMIN = "HOLDFAST_ADMIN_TOKEN";
 /** The name of whoever came by a login link. */
@@ -157,7 +156,7 @@ export type CreatedToken = { outcome: "created"; id: number; token: string } | {
 export async function createToken(pool: Pool, options: NewTokenOptions): Promise<CreatedToken> {
   const { name, role, days } = options;
   return transaction(pool, async (tx) => {
-    await tx.query("SELECT pg_advisory_xact_lock($1)", [TOKEN_LOCK]);
+    await tx.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS.tokens]);
     const taken = await tx.query(`SELECT FROM tokens WHERE name = $1 AND kind = 'api' AND ${LIVE}`, [name]);
     const isReserved = RESERVED_NAMES.has(name) || name.startsWith(OIDC_PREFIX.trim());
     if (taken.rowCount !== 0 || isReserved) return { outcome: "name_taken" };
