@@ -1,10 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { RECONCILE_POLL_MS, RECONCILE_REPAIRS_SECONDS_MAX } from "../limits.ts";
+import { dayIn } from "../days.ts";
 import { createLog } from "../log.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { accountsOf } from "../reconcile/accounts.ts";
-import { dayIn } from "../reconcile/days.ts";
-import { pendingRepairs } from "../reconcile/repair-orders.ts";
+import { waitForRepairs } from "../reconcile/repair-orders.ts";
 import { reconcileDays, type ReconcileResult } from "../reconcile/run.ts";
 import { createRecordsClient } from "../sendgrid/records-client.ts";
 import type { ApiDouble } from "../simulator/api-double.ts";
@@ -42,7 +40,7 @@ export async function reconcileDemo(options: DemoReconciliation): Promise<Reconc
         apis: ["logs", "messages"],
         callsPerMinute,
         includeSimulated: true,
-        settleRepairs: () => settleRepairs(pool, signal),
+        settleRepairs: () => waitForRepairs(pool, signal),
       },
       {
         fromDay: dayIn(TIME_ZONE, new Date(startSeconds * 1000)),
@@ -57,13 +55,6 @@ export async function reconcileDemo(options: DemoReconciliation): Promise<Reconc
     progress.clear();
     await client.close();
   }
-}
-
-/** Waits until the service has carried out what was ordered; it does so at once, or something is wrong with it. */
-async function settleRepairs(pool: Pool, signal: AbortSignal): Promise<void> {
-  const deadlineMs = performance.now() + RECONCILE_REPAIRS_SECONDS_MAX * 1000;
-  while ((await pendingRepairs(pool)) > 0 && performance.now() < deadlineMs)
-    await delay(RECONCILE_POLL_MS, undefined, { signal });
 }
 
 /** What a person types to repair it, with the settings that the demo's service has. */

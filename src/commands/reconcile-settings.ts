@@ -1,13 +1,6 @@
 import type { Config } from "../config.ts";
 import { accountsOf, type Account } from "../reconcile/accounts.ts";
-import type { ProviderApi } from "../sendgrid/api-types.ts";
-
-const APIS: Readonly<Record<Config["HOLDFAST_ENRICHMENT_API"], readonly ProviderApi[]>> = {
-  auto: ["logs", "messages"],
-  logs: ["logs"],
-  messages: ["messages"],
-  off: [],
-};
+import { ALLOWED_APIS, type ProviderApi } from "../sendgrid/api-types.ts";
 
 /** What reconciliation takes from the settings. */
 export interface ReconcileSettings {
@@ -22,7 +15,7 @@ export function reconcileSettings(config: Config): ReconcileSettings {
   return {
     accounts: accountsOf(config.HOLDFAST_SUBUSERS),
     timeZone: config.HOLDFAST_ACCOUNT_TIME_ZONE,
-    apis: APIS[config.HOLDFAST_ENRICHMENT_API],
+    apis: ALLOWED_APIS[config.HOLDFAST_ENRICHMENT_API],
     callsPerMinute: config.HOLDFAST_API_CALLS_PER_MINUTE,
     includeSimulated: config.HOLDFAST_ENRICH_SIMULATED,
   };

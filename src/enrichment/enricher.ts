@@ -3,7 +3,7 @@ import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { createApiClient, type ApiClient } from "../sendgrid/api-client.ts";
-import type { ProviderApi } from "../sendgrid/api-types.ts";
+import { ALLOWED_APIS, type ProviderApi } from "../sendgrid/api-types.ts";
 import { askableApis } from "../sendgrid/budget.ts";
 import type { Context, Step } from "./context.ts";
 import { foldOrders, orderStep } from "./order-step.ts";
@@ -16,7 +16,7 @@ export interface EnricherOptions {
   apiKey: string | undefined;
   apiUrl: string;
   /** `auto` asks Email Logs, and Messages where the account has no Email Logs. */
-  api: "auto" | ProviderApi | "off";
+  api: keyof typeof ALLOWED_APIS;
   callsPerMinute: number;
   enrichSimulated: boolean;
   /** How long due messages wait for others that are coming. */
@@ -31,14 +31,6 @@ export interface Enricher extends Loop {
   /** One unit of work, with at most one call. Whether there may be more at once. */
   tick(): Promise<boolean>;
 }
-
-/** In the order in which they are preferred. */
-const APIS: Readonly<Record<EnricherOptions["api"], readonly ProviderApi[]>> = {
-  auto: ["logs", "messages"],
-  logs: ["logs"],
-  messages: ["messages"],
-  off: [],
-};
 
 /**
  * Adds to messages what SendGrid's API knows of them: first those that a person has open, one call each, then all others
@@ -58,7 +50,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     now,
     gatherSeconds = ENRICH_GATHER_SECONDS,
   } = options;
-  const apis = apiKey === undefined ? [] : APIS[api];
+  const apis = apiKey === undefined ? [] : ALLOWED_APIS[api];
   const client = createClient(options);
   let isStopping = false;
   const context: Context = {

@@ -1,9 +1,9 @@
+import { dayIn, daysBetween } from "../days.ts";
 import { RECONCILE_SETTLE_SECONDS } from "../limits.ts";
 import { countAccounts, type CountedAccount } from "./accounts.ts";
 import { checkedWithoutCalls, repairRange } from "./check-day.ts";
 import type { Context, DayWork } from "./context.ts";
 import { withExport, type ExportRow, type ExportedMessage } from "./csv-rows.ts";
-import { daysBetween, dayIn } from "./days.ts";
 import { fileRecord } from "./messages.ts";
 import { withRun, type ReconcileOptions, type ReconcileRequest, type ReconcileResult } from "./run.ts";
 

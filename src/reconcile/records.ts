@@ -9,6 +9,7 @@ import { reconciliationCalls } from "../metrics.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { Answer, ApiList, ProviderApi } from "../sendgrid/api-types.ts";
 import {
+  CALLS_KEPT_MAX,
   noteAnswered,
   noteForbidden,
   noteLimited,
@@ -118,16 +119,13 @@ async function waitForCall(options: RecordsOptions, name: BudgetName): Promise<v
   }
 }
 
-/** Budgets remember at most this many calls: a higher rate is a shorter window. */
-const WINDOW_CALLS_MAX = 60;
-
 /** One call for people, and half of all while enrichment has something to ask. */
 async function callsLeftToOthers({ pool, callsPerMinute, now }: RecordsOptions): Promise<number> {
   const due = await pool.query(
     "SELECT FROM enrichments WHERE state = 'pending' AND next_attempt_at <= coalesce($1::timestamptz, now()) LIMIT 1",
     [now?.() ?? null],
   );
-  const half = Math.floor(Math.min(callsPerMinute, WINDOW_CALLS_MAX) / 2);
+  const half = Math.floor(Math.min(callsPerMinute, CALLS_KEPT_MAX) / 2);
   return ENRICH_CALLS_RESERVED + (due.rows.length > 0 ? half : 0);
 }
 

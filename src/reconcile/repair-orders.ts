@@ -1,4 +1,6 @@
-import type { Queryable } from "../postgres/pool.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { RECONCILE_POLL_MS, RECONCILE_REPAIRS_SECONDS_MAX } from "../limits.ts";
+import type { Pool, Queryable } from "../postgres/pool.ts";
 
 /** Whose gaps are repaired: those of a range of days, and those that a run has found in other days. */
 export interface RepairRange {
@@ -40,8 +42,20 @@ export async function readRepairs(db: Queryable, account: string): Promise<void>
   );
 }
 
-/** Orders of a run that nobody has carried out yet. */
-export async function pendingRepairs(db: Queryable): Promise<number> {
-  const found = await db.query<{ count: number }>("SELECT count(*) FROM repair_orders");
-  return found.rows[0]?.count ?? 0;
+/**
+ * Waits until the ledger of some process has carried out what was ordered, for RECONCILE_REPAIRS_SECONDS_MAX at most: where
+ * none does in time, the next check sees what became of it.
+ *
+ * @throws when it is aborted.
+ */
+export async function waitForRepairs(pool: Pool, signal: AbortSignal): Promise<void> {
+  const deadlineMs = performance.now() + RECONCILE_REPAIRS_SECONDS_MAX * 1000;
+  while ((await areRepairsPending(pool)) && performance.now() < deadlineMs) {
+    await delay(RECONCILE_POLL_MS, undefined, { signal });
+  }
+}
+
+async function areRepairsPending(pool: Pool): Promise<boolean> {
+  const found = await pool.query("SELECT FROM repair_orders LIMIT 1");
+  return found.rows.length > 0;
 }

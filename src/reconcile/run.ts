@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { daysBetween } from "../days.ts";
 import {
   RECONCILE_DAY_CALLS_MAX,
   RECONCILE_GUESS_CALLS_MAX,
@@ -13,7 +14,6 @@ import type { RecordsClient } from "../sendgrid/records-client.ts";
 import { countAccounts, type Account, type CountedAccount } from "./accounts.ts";
 import { checkDay, refreshDay } from "./check-day.ts";
 import { callsToCome, type CallLimits, type Context, type DayWork, type Phase } from "./context.ts";
-import { daysBetween } from "./days.ts";
 import { createRecords } from "./records.ts";
 import type { DayResult } from "./report.ts";
 import { readResult } from "./results.ts";

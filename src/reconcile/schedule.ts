@@ -1,20 +1,18 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { addDays, dayIn } from "../days.ts";
 import {
   RECONCILE_DAYS,
   RECONCILE_IDLE_MS,
   RECONCILE_NIGHT_HOUR,
   RECONCILE_PAGE_ROWS,
-  RECONCILE_POLL_MS,
-  RECONCILE_REPAIRS_SECONDS_MAX,
   RECONCILE_TRIES_MAX,
 } from "../limits.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import { tryLock } from "../postgres/advisory-lock.ts";
 import type { Pool } from "../postgres/pool.ts";
-import { addDays, dayIn, hourIn } from "./days.ts";
+import { hourIn } from "./days.ts";
 import { forgetPurged } from "./forget.ts";
 import { watchSends } from "./register.ts";
-import { pendingRepairs } from "./repair-orders.ts";
+import { waitForRepairs } from "./repair-orders.ts";
 import { reconcileDays, type ReconcileOptions } from "./run.ts";
 
 export interface ReconcilerOptions extends Omit<ReconcileOptions, "settleRepairs"> {
@@ -158,15 +156,7 @@ async function firstOpenDay(pool: Pool, fromDay: string, toDay: string): Promise
   return found.rows[0]?.day ?? toDay;
 }
 
-/** The ledger of some process carries out repairs; where none does in time, the next check sees what became of them. */
 function withSettling(options: ReconcilerOptions, signal: AbortSignal): ReconcileOptions {
   const { pool, settleRepairsIn } = options;
-  if (settleRepairsIn !== undefined) return { ...options, settleRepairs: settleRepairsIn };
-  async function settleRepairs(): Promise<void> {
-    const tries = (RECONCILE_REPAIRS_SECONDS_MAX * 1000) / RECONCILE_POLL_MS;
-    for (let tried = 0; tried < tries && (await pendingRepairs(pool)) > 0; tried += 1) {
-      await delay(RECONCILE_POLL_MS, undefined, { signal });
-    }
-  }
-  return { ...options, settleRepairs };
+  return { ...options, settleRepairs: settleRepairsIn ?? (async () => waitForRepairs(pool, signal)) };
 }

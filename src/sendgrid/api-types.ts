@@ -1,6 +1,14 @@
 /** The two APIs that know messages: Email Logs, and Email Activity, which everyone calls Messages. */
 export type ProviderApi = "logs" | "messages";
 
+/** The APIs that a choice allows to be asked, in the order in which they are preferred. */
+export const ALLOWED_APIS: Readonly<Record<"auto" | ProviderApi | "off", readonly ProviderApi[]>> = {
+  auto: ["logs", "messages"],
+  logs: ["logs"],
+  messages: ["messages"],
+  off: [],
+};
+
 /** What either API says of one message. A field is undefined when the answer does not hold it, which is common. */
 export interface ApiMessage {
   messageId: string;

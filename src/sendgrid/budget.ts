@@ -6,7 +6,7 @@ const MINUTE_SECONDS = 60;
 /** A call is counted when it is taken and arrives a little later, so the API's minute is not quite ours. */
 const WINDOW_MARGIN = 1.02;
 /** The times of at most this many calls are kept; a higher rate is kept as a shorter window of the same rate. */
-const CALLS_KEPT_MAX = 60;
+export const CALLS_KEPT_MAX = 60;
 
 /** What has a budget of its own. Totals and suppression lists are asked by reconciliation only. */
 export type BudgetName = ProviderApi | "stats" | "suppressions";

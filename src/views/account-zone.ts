@@ -1,4 +1,5 @@
-import { type Day, dayIn } from "./days.ts";
+import { dayIn } from "../days.ts";
+import type { Day } from "./days.ts";
 import type { ViewDeps } from "./deps.ts";
 
 /** The zone that the accounts' days are counted in from now on; results of before name their own. */

@@ -1,7 +1,7 @@
+import { daysBetween } from "../days.ts";
 import type { CertificateWords } from "./certificate-words.ts";
 import { type Figures, type Sums, sumOfKinds } from "./completeness-figures.ts";
 import type { RepairedFrom } from "./completeness-rows.ts";
-import { daysOf } from "./days.ts";
 
 export type Tone = "ok" | "late" | "bad" | "unknown";
 
@@ -37,7 +37,7 @@ export function verdictOf({ figures, repairedFrom, period }: VerdictFacts, words
   const checked = daysIn(() => true);
   const unknown = daysIn(({ state }) => state === "unknown");
   const notFinal = daysIn(({ final }) => !final);
-  const days = daysOf(figures).length;
+  const days = daysBetween(figures.from, figures.to).length;
   // What SendGrid counts is of the checked days only.
   const counting =
     checked === days ? verdict.period(period) : verdict.checkedDays(number(checked), number(days), checked, period);

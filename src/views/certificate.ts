@@ -1,3 +1,4 @@
+import { daysBetween } from "../days.ts";
 import {
   closePaper,
   type Column,
@@ -21,7 +22,7 @@ import { CERTIFICATE_WORDS, type CertificateWords } from "./certificate-words.ts
 import { type Figures, figuresHash, type KindSums, type Sums, sumByKind, sumOfKinds } from "./completeness-figures.ts";
 import type { RepairedFrom } from "./completeness-rows.ts";
 import type { DayState } from "./contract-completeness.ts";
-import { type DayRange, daysOf } from "./days.ts";
+import type { DayRange } from "./days.ts";
 
 export interface CertificateFacts {
   figures: Figures;
@@ -188,7 +189,7 @@ function drawDays(paper: Paper, figures: Figures, words: CertificateWords): void
     year: "numeric",
   });
   const dayName = (day: string): string => label.format(new Date(`${day}T00:00:00Z`));
-  const rows = daysOf(figures).flatMap((day, index, days): Row[] => {
+  const rows = daysBetween(figures.from, figures.to).flatMap((day, index, days): Row[] => {
     const name = dayName(day);
     const results = byDay.get(day);
     if (results === undefined) {

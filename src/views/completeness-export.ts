@@ -1,4 +1,5 @@
 import type { FastifyReply } from "fastify";
+import { daysBetween } from "../days.ts";
 import { ClientError } from "../errors.ts";
 import {
   CERTIFICATE_RESULTS_MAX,
@@ -14,7 +15,7 @@ import { readFigures, readRepairedFrom, type RepairedFrom } from "./completeness
 import { CertificateQuerySchema, type FiguresQuery, FiguresQuerySchema } from "./contract-completeness.ts";
 import { ErrorSchema } from "./contract.ts";
 import { CSV_BEGIN, csvLine } from "./csv.ts";
-import { daysOf, readDayRange } from "./days.ts";
+import { readDayRange } from "./days.ts";
 import type { ViewDeps } from "./deps.ts";
 
 const tags = ["completeness"];
@@ -113,7 +114,7 @@ type Cell = string | number | boolean | null;
 /** A day without a result has a line too: whoever sums up must see that it was not checked. */
 function linesOf(figures: Figures): Cell[][] {
   const byDay = Map.groupBy(figures.days, ({ day }) => day);
-  return daysOf(figures).flatMap((day) => {
+  return daysBetween(figures.from, figures.to).flatMap((day) => {
     const results = byDay.get(day);
     if (results === undefined) return [[day, figures.account ?? null, null, "not_checked", false, ...NO_FIGURES, null]];
     return results.flatMap(({ account, timeZone, state, final, kinds, checkedAt }) => {

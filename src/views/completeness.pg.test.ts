@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { seedFigures, seedGap, seedMessage, seedReconciliation, seedRepair, seedSource } from "../../test/seed.ts";
 import { viewsApp, type ViewsApp } from "../../test/views-app.ts";
+import { dayIn } from "../days.ts";
 import type { Completeness, CompletenessOfDay, Gap } from "./contract-completeness.ts";
 import type { ErrorBody } from "./contract.ts";
-import { dayIn } from "./days.ts";
 
 let db: TestDatabase;
 let views: ViewsApp;

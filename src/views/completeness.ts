@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { isDay } from "../days.ts";
 import { ClientError } from "../errors.ts";
 import { COMPLETENESS_ACCOUNTS_MAX, PAGE_ROWS_DEFAULT } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
@@ -36,7 +37,7 @@ import {
 } from "./contract-completeness.ts";
 import { ErrorSchema } from "./contract.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { isDay, looksLikeDay } from "./days.ts";
+import { looksLikeDay } from "./days.ts";
 import type { ViewDeps } from "./deps.ts";
 import { isoTime } from "./present.ts";
 import { addReconciliationRoutes } from "./reconciliations.ts";

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { seedRun } from "../../test/seed.ts";
 import { viewsApp, type ViewsApp } from "../../test/views-app.ts";
+import { addDays, dayIn } from "../days.ts";
 import type { ReconciliationList } from "./contract-completeness.ts";
 import type { ErrorBody, Ordered } from "./contract.ts";
-import { dayIn } from "./days.ts";
 
 let db: TestDatabase;
 let views: ViewsApp;
@@ -126,7 +126,7 @@ describe("POST /api/reconciliations", () => {
   it("looks no further than today in the accounts' zone", async () => {
     const today = dayIn("Pacific/Kiritimati", new Date());
     expect((await order({ from: today, to: today, repair: false })).statusCode).toBe(202);
-    const tomorrow = new Date(Date.parse(today) + 86_400_000).toISOString().slice(0, 10);
+    const tomorrow = addDays(today, 1);
     const answer = await order({ from: today, to: tomorrow, repair: false });
     expect([answer.statusCode, answer.json<ErrorBody>().error.message]).toEqual([
       400,

@@ -1,8 +1,9 @@
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "./browser.ts";
 import { daysAgo, seedYear } from "./completeness-year.ts";
-import { itemOf, type Look, type OpenedPage, openPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { keepPages } from "./opened-pages.ts";
+import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
 /** Every parameter of every address, wrong or hostile: a clear page, never a blank one, and nothing of it runs. */
 
@@ -49,17 +50,15 @@ const NAMING = ["/messages/", "/recipients/", "/completeness/", "/settings/", "/
 
 describe.skipIf(isSkipped)("hostile addresses in a browser", () => {
   let world: PageWorld;
-  const opened: OpenedPage[] = [];
+  // Answers of 4xx are what these tests ask for, and Chrome writes each to the console.
+  const { open, opened } = keepPages(
+    started,
+    () => world,
+    (text) => /status of 4\d\d/.test(text),
+  );
   type Cookies = Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
   let cookies: Cookies;
   let supportCookies: Cookies;
-
-  async function open(look: Partial<Look> = {}): Promise<OpenedPage> {
-    if ("reason" in started) throw new Error(started.reason);
-    const page = await openPage({ browser: started.browser, world, look });
-    opened.push(page);
-    return page;
-  }
 
   async function signedIn(session = cookies, look: Partial<Look> = {}): Promise<Page> {
     const { page, context } = await open(look);
@@ -79,17 +78,6 @@ describe.skipIf(isSkipped)("hostile addresses in a browser", () => {
     const support = await open();
     await support.context.request.post("/api/session", { data: { token } });
     supportCookies = await support.context.cookies();
-  });
-  afterAll(async () => {
-    if ("browser" in started) await started.browser.close();
-    await world.stop();
-  });
-  afterEach(async () => {
-    const pages = opened.splice(0);
-    // Answers of 4xx are what these tests ask for, and Chrome writes each to the console.
-    const complaints = pages.flatMap((page) => page.complaints).filter((text) => !/status of 4\d\d/.test(text));
-    for (const { context } of pages) await context.close();
-    expect(complaints).toEqual([]);
   });
 
   /** The page around it stands, the page itself says something, has stopped loading, and nothing of the address ran. */

@@ -3,14 +3,15 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../../src/log.ts";
 import { createPool } from "../../src/postgres/pool.ts";
 import { publicKeyText } from "../../src/sendgrid/signature.ts";
 import { encodeBody, encodeItem, webhookHeaders } from "../../src/simulator/wire.ts";
 import { violations } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
-import { itemOf, type Look, type OpenedPage, openPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { keepPages } from "./opened-pages.ts";
+import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
 /** The pages of an admin in a real browser against the real service: settings and simulation. */
 
@@ -23,16 +24,9 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 
 describe.skipIf(isSkipped)(`an admin's pages in a browser${isSkipped ? ` (${started.reason})` : ""}`, () => {
   let world: PageWorld;
-  const opened: OpenedPage[] = [];
+  const { open } = keepPages(started, () => world);
   /** Of one session for many pages: signing in is limited to some times a minute. */
   let cookies: Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
-
-  async function open(look: Partial<Look> = {}): Promise<OpenedPage> {
-    if ("reason" in started) throw new Error(started.reason);
-    const page = await openPage({ browser: started.browser, world, look });
-    opened.push(page);
-    return page;
-  }
 
   /** A signed-in page at an address. */
   async function at(path: string, look: Partial<Look> = {}): Promise<Page> {
@@ -50,16 +44,6 @@ describe.skipIf(isSkipped)(`an admin's pages in a browser${isSkipped ? ` (${star
     const first = await open();
     await signIn(first, world);
     cookies = await first.context.cookies();
-  });
-  afterAll(async () => {
-    if ("browser" in started) await started.browser.close();
-    await world.stop();
-  });
-  afterEach(async () => {
-    const pages = opened.splice(0);
-    const complaints = pages.flatMap((page) => page.complaints);
-    for (const { context } of pages) await context.close();
-    expect(complaints).toEqual([]);
   });
 
   /** What Chrome writes to the console for an answer that the test asks for. */

@@ -1,10 +1,11 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { violations } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
 import { daysAgo, seedYear } from "./completeness-year.ts";
-import { itemOf, type Look, type OpenedPage, openPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { keepPages } from "./opened-pages.ts";
+import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
 /** Whether anything is missing, in a browser: the calendar, a day, a check, the certificate; by keyboard, on every paper. */
 
@@ -20,19 +21,12 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 
 describe.skipIf(isSkipped)("completeness in a browser", () => {
   let world: PageWorld;
-  const opened: OpenedPage[] = [];
+  const { open, opened } = keepPages(started, () => world);
   type Cookies = Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
   /** Of one session for all pages: signing in is limited to some times a minute. */
   let cookies: Cookies;
   let supportCookies: Cookies;
   const held = itemOf("held", "delivered");
-
-  async function open(look: Partial<Look> = {}): Promise<OpenedPage> {
-    if ("reason" in started) throw new Error(started.reason);
-    const page = await openPage({ browser: started.browser, world, look });
-    opened.push(page);
-    return page;
-  }
 
   /** A signed-in page at an address. */
   async function at(path: string, look: Partial<Look> = {}, session = cookies): Promise<Page> {
@@ -64,16 +58,6 @@ describe.skipIf(isSkipped)("completeness in a browser", () => {
     const second = await open();
     await second.context.request.post("/api/session", { data: { token } });
     supportCookies = await second.context.cookies();
-  });
-  afterAll(async () => {
-    if ("browser" in started) await started.browser.close();
-    await world.stop();
-  });
-  afterEach(async () => {
-    const pages = opened.splice(0);
-    const complaints = pages.flatMap((page) => page.complaints);
-    for (const { context } of pages) await context.close();
-    expect(complaints).toEqual([]);
   });
 
   test("the calendar says of each day how it stands, in words, signs and colour, and in one sentence of them all", async () => {

@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type IdentityProvider, startIdentityProvider } from "../identity-provider.ts";
 import { violations } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
-import { type Look, type OpenedPage, openPage, type PageWorld, startPageWorld } from "./page-world.ts";
+import { keepPages } from "./opened-pages.ts";
+import { type PageWorld, startPageWorld } from "./page-world.ts";
 
 /** Signing in through a real OpenID provider on another site, in a real browser: what its cookies allow shows nowhere else. */
 
@@ -19,14 +20,14 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 describe.skipIf(isSkipped)(`signing in with the organisation${isSkipped ? ` (${started.reason})` : ""}`, () => {
   let world: PageWorld;
   let idp: IdentityProvider;
-  const opened: OpenedPage[] = [];
-
-  async function open(look: Partial<Look> = {}): Promise<OpenedPage> {
-    if ("reason" in started) throw new Error(started.reason);
-    const page = await openPage({ browser: started.browser, world, look });
-    opened.push(page);
-    return page;
-  }
+  // The service, which asks the provider, ends before it.
+  afterAll(async () => idp.stop());
+  // Chrome writes every 401 to the console; whoever is not signed in gets one.
+  const { open } = keepPages(
+    started,
+    () => world,
+    (text) => text.includes("401 (Unauthorized)"),
+  );
 
   beforeAll(async () => {
     if (!existsSync(join(ROOT, "dist/web/index.html"))) throw new Error("the page is not built: npx vite build web");
@@ -39,18 +40,6 @@ describe.skipIf(isSkipped)(`signing in with the organisation${isSkipped ? ` (${s
       HOLDFAST_OIDC_ROLES: "admin=holdfast-admins;support=helpdesk",
     });
     idp.allow(`${world.service.url}/login/oidc/callback`);
-  });
-  afterAll(async () => {
-    if ("browser" in started) await started.browser.close();
-    await world.stop();
-    await idp.stop();
-  });
-  afterEach(async () => {
-    const pages = opened.splice(0);
-    // Chrome writes every 401 to the console; whoever is not signed in gets one.
-    const complaints = pages.flatMap((page) => page.complaints).filter((text) => !text.includes("401 (Unauthorized)"));
-    for (const { context } of pages) await context.close();
-    expect(complaints).toEqual([]);
   });
 
   test("says so when the organisation's sign-in is away, and a token still works", async () => {

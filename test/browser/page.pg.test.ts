@@ -3,18 +3,10 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "./browser.ts";
-import {
-  itemOf,
-  type Look,
-  type OpenedPage,
-  openPage,
-  type OpenOptions,
-  type PageWorld,
-  signIn,
-  startPageWorld,
-} from "./page-world.ts";
+import { keepPages } from "./opened-pages.ts";
+import { itemOf, type Look, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
 /** The page in a real browser against the real service: signed webhooks in, words and figures out. */
 
@@ -30,15 +22,7 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 
 describe.skipIf(isSkipped)(`the page in a browser${isSkipped ? ` (${started.reason})` : ""}`, () => {
   let world: PageWorld;
-  const opened: OpenedPage[] = [];
-
-  async function open(look: Partial<Look> = {}): Promise<OpenedPage> {
-    if ("reason" in started) throw new Error(started.reason);
-    const options: OpenOptions = { browser: started.browser, world, look };
-    const page = await openPage(options);
-    opened.push(page);
-    return page;
-  }
+  const { open } = keepPages(started, () => world);
 
   /** A signed-in page at an address. */
   async function at(path: string, look: Partial<Look> = {}): Promise<Page> {
@@ -52,16 +36,6 @@ describe.skipIf(isSkipped)(`the page in a browser${isSkipped ? ` (${started.reas
     if (!existsSync(join(BUILT, "index.html"))) throw new Error("the page is not built: npx vite build web");
     await mkdir(SCREENSHOTS, { recursive: true });
     world = await startPageWorld();
-  });
-  afterAll(async () => {
-    if ("browser" in started) await started.browser.close();
-    await world.stop();
-  });
-  afterEach(async () => {
-    const pages = opened.splice(0);
-    const complaints = pages.flatMap((page) => page.complaints);
-    for (const { context } of pages) await context.close();
-    expect(complaints).toEqual([]);
   });
 
   const figure = (page: Page, name: string): Promise<string | undefined> =>

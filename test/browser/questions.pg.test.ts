@@ -1,11 +1,12 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { encodeBody, encodeItem, webhookHeaders } from "../../src/simulator/wire.ts";
 import { startBrowser } from "./browser.ts";
 import { daysAgo, seedYear } from "./completeness-year.ts";
 import { CUSTOMER, postCampaign, postInvoice, postReset, RESET_REFUSAL } from "./demo-shop.ts";
-import { itemOf, type OpenedPage, openPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { keepPages } from "./opened-pages.ts";
+import { itemOf, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
 /**
  * What the three people ask, answered from a made-up shop by the page alone, each with a role of their own, in both
@@ -98,19 +99,12 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 
 describe.skipIf(isSkipped)("what people ask is answered by the page alone", () => {
   let world: PageWorld;
-  const opened: OpenedPage[] = [];
+  const { open } = keepPages(started, () => world);
   const cookies = new Map<Role, Awaited<ReturnType<OpenedPage["context"]["cookies"]>>>();
-
-  async function open(language: keyof typeof WORDS): Promise<OpenedPage> {
-    if ("reason" in started) throw new Error(started.reason);
-    const page = await openPage({ browser: started.browser, world, look: { language } });
-    opened.push(page);
-    return page;
-  }
 
   /** Where everybody's day begins: the live page, signed in. */
   async function begin(role: Role, language: keyof typeof WORDS): Promise<{ page: Page; hands: Hands }> {
-    const { page, context } = await open(language);
+    const { page, context } = await open({ language });
     await context.addCookies(cookies.get(role) ?? []);
     await page.goto("/");
     await page.locator('[data-figure="lost"][data-value]').waitFor();
@@ -137,13 +131,13 @@ describe.skipIf(isSkipped)("what people ask is answered by the page alone", () =
     await seedYear(world, { days: 20, special: [REPAIRED], messageId: id });
     expect(await postWithAnotherKey()).toBe(401);
 
-    const admin = await open("en");
+    const admin = await open();
     await signIn(admin, world);
     const { request } = admin.context;
     for (const role of ROLES) {
       const made = await request.post("/api/tokens", { data: { name: role, role } });
       const { token } = (await made.json()) as { token: string };
-      const own = await open("en");
+      const own = await open();
       await own.context.request.post("/api/session", { data: { token } });
       cookies.set(role, await own.context.cookies());
     }
@@ -157,16 +151,6 @@ describe.skipIf(isSkipped)("what people ask is answered by the page alone", () =
       expect(messages).toContain("Invoice for your order 4711");
     }, until);
     await vi.waitFor(async () => expect(await seen("/api/alerts")).toContain("signature_failing"), until);
-  });
-  afterAll(async () => {
-    if ("browser" in started) await started.browser.close();
-    await world.stop();
-  });
-  afterEach(async () => {
-    const pages = opened.splice(0);
-    const complaints = pages.flatMap((page) => page.complaints);
-    for (const { context } of pages) await context.close();
-    expect(complaints).toEqual([]);
   });
 
   describe.each(["en", "de"] as const)("in %s", (language) => {

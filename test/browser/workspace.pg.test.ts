@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { violations } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
-import { itemOf, type Look, type OpenedPage, openPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { keepPages } from "./opened-pages.ts";
+import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
 /** What support and operations do all day: watch, search, look a person up, by keyboard, on every paper, in an outage. */
 
@@ -16,16 +17,9 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 
 describe.skipIf(isSkipped)("the workspace in a browser", () => {
   let world: PageWorld;
-  const opened: OpenedPage[] = [];
+  const { open, opened } = keepPages(started, () => world);
   /** Of one session for all pages: signing in is limited to some times a minute. */
   let cookies: Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
-
-  async function open(look: Partial<Look> = {}): Promise<OpenedPage> {
-    if ("reason" in started) throw new Error(started.reason);
-    const page = await openPage({ browser: started.browser, world, look });
-    opened.push(page);
-    return page;
-  }
 
   /** A signed-in page at an address. */
   async function at(path: string, look: Partial<Look> = {}): Promise<Page> {
@@ -58,16 +52,6 @@ describe.skipIf(isSkipped)("the workspace in a browser", () => {
     const first = await open();
     await signIn(first, world);
     cookies = await first.context.cookies();
-  });
-  afterAll(async () => {
-    if ("browser" in started) await started.browser.close();
-    await world.stop();
-  });
-  afterEach(async () => {
-    const pages = opened.splice(0);
-    const complaints = pages.flatMap((page) => page.complaints);
-    for (const { context } of pages) await context.close();
-    expect(complaints).toEqual([]);
   });
 
   test("the course of events is drawn by kind, grows by itself, and can be read by keyboard", async () => {
