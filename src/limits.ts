@@ -100,7 +100,7 @@ export const PROJECT_BYTES_MAX = 1 * MIB;
 export const PROJECT_BACKOFF_MS_MAX = 10 * 60_000;
 /** A failing projector tries again at least this often: after an outage of seconds, mails should show within seconds. */
 export const PROJECT_FAILING_MS_MAX = 5_000;
-/** How often the inbox is looked at when nothing announced itself (a notification can be lost with its connection). */
+/** How often the inbox and the ledger's orders are looked at when nothing announced itself: what another process took in shows by then. */
 export const PROJECT_IDLE_MS = 1_000;
 /** Deeper items are quarantined: PostgreSQL's own JSON parser is recursive, and no real event goes past 4. */
 export const ITEM_DEPTH_MAX = 100;
@@ -421,8 +421,6 @@ export const RECONCILE_CSV_ROWS = 500;
 
 /** Orders carried out in one transaction: as many messages may be locked, for the time of some ten statements. */
 export const REPAIR_ORDERS_MAX = 500;
-/** How often orders are looked for: reconciliation takes minutes, so nobody waits for the second. */
-export const REPAIR_IDLE_MS = 1_000;
 
 // Purge of simulated data
 

@@ -14,11 +14,13 @@ export interface LoopOptions {
   name: string;
   log: Log;
   tick: () => Promise<boolean>;
-  /** The wait after a tick that found nothing more to do, unless woken. */
-  idleMs: number;
-  /** The longest wait after failing ticks; the first is `idleMs`, then doubled. */
+  /** The wait after a tick that found nothing more to do, unless woken. Infinity: only a wake ends it. */
+  idleMs: number | (() => number);
+  /** The longest wait after failing ticks; the first is `idleMs` or a second if that is less, then doubled. */
   failingMsMax?: number;
 }
+
+const FAILING_MS_MIN = 1_000;
 
 /**
  * Runs `tick` again and again. A failing tick never ends the loop: it is logged (as a warning, from the third in a
@@ -35,7 +37,7 @@ export function createLoop(options: LoopOptions): Loop {
   async function wait(ms: number): Promise<void> {
     if (stopped || woken) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      const timer = ms === Infinity ? undefined : setTimeout(resolve, ms);
       endWait = () => {
         clearTimeout(timer);
         resolve();
@@ -56,7 +58,8 @@ export function createLoop(options: LoopOptions): Loop {
         log[failures < 3 ? "warn" : "error"]({ loop: name, failures, err: error }, "tick failed");
       }
       if (more) continue;
-      await wait(failures === 0 ? idleMs : Math.min(idleMs * 2 ** (failures - 1), failingMsMax));
+      const ms = typeof idleMs === "number" ? idleMs : idleMs();
+      await wait(failures === 0 ? ms : Math.min(Math.min(ms, FAILING_MS_MIN) * 2 ** (failures - 1), failingMsMax));
     }
   }
 

@@ -30,6 +30,7 @@ import { createPurger } from "./ledger/purge.ts";
 import { createRatesPruner } from "./ledger/rates.ts";
 import { createRepairer } from "./ledger/repair.ts";
 import { createReplayer } from "./ledger/replay.ts";
+import { createWorkWatch } from "./ledger/work.ts";
 import { STOP_ORDERLY_MS_MAX } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Loop } from "./loop.ts";
@@ -228,14 +229,18 @@ function startStages(context: Context, delivery: AlertDelivery): { loops: Loop[]
     },
     onDeadlock: (outcome) => metrics.deadlockRetries.inc({ result: outcome === "retried" ? "attempted" : outcome }),
   });
+  const replay = createReplayer({ pool, log, settleSeconds });
+  const repair = createRepairer({ pool, log, settleSeconds });
+  const purge = createPurger({ pool, log });
   const loops: Loop[] = [
     createHeartbeat({ pool, log, instance, version: VERSION, roles: [...roles], disk, spool: () => spool.state() }),
     ...(roles.has("projector")
       ? [
           projector,
-          createReplayer({ pool, log, settleSeconds }),
-          createRepairer({ pool, log, settleSeconds }),
-          createPurger({ pool, log }),
+          replay,
+          repair,
+          purge,
+          createWorkWatch({ pool, log, loops: { inbox: projector, replay, repair, purge } }),
           createRatesPruner({ pool, log }),
         ]
       : []),

@@ -76,6 +76,7 @@ async function look(tx: Connection, delivery: Pick<AlertDelivery, "findFailing">
     "UPDATE alerts SET resolved_at = now() WHERE resolved_at IS NULL AND NOT id = ANY ($1) RETURNING id, kind, source, count, since",
     [opened.rows.map(({ id }) => id)],
   );
-  await tx.query("DELETE FROM alert_acknowledgements WHERE alert = ANY ($1)", [resolved.rows.map(({ id }) => id)]);
+  if (resolved.rows.length > 0)
+    await tx.query("DELETE FROM alert_acknowledgements WHERE alert = ANY ($1)", [resolved.rows.map(({ id }) => id)]);
   return { opened: opened.rows.filter(({ isNew }) => isNew), resolved: resolved.rows };
 }

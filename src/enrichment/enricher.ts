@@ -80,7 +80,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     return false;
   }
 
-  const loop = createLoop({ name: "enrichment", log, tick, idleMs: ENRICH_IDLE_MS });
+  const loop = createLoop({ name: "enrichment", log, tick, idleMs: apis.length === 0 ? Infinity : ENRICH_IDLE_MS });
   return {
     ...loop,
     tick,

@@ -48,7 +48,8 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     }
     const { posts, bytes, oldestEventAt } = spool();
     await pool.query(
-      `INSERT INTO instances (id, host, pid, version, roles, unsafe, weak, clock_skew_ms, disk_free_bytes, disk_low, spool_posts, spool_bytes, spool_oldest_event_at)
+      `WITH gone AS (DELETE FROM instances WHERE seen_at < now() - make_interval(secs => $14) AND id <> $1)
+       INSERT INTO instances (id, host, pid, version, roles, unsafe, weak, clock_skew_ms, disk_free_bytes, disk_low, spool_posts, spool_bytes, spool_oldest_event_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
        ON CONFLICT (id) DO UPDATE SET seen_at = now(), unsafe = excluded.unsafe, weak = excluded.weak, clock_skew_ms = excluded.clock_skew_ms,
          disk_free_bytes = excluded.disk_free_bytes, disk_low = excluded.disk_low, spool_posts = excluded.spool_posts,
@@ -67,11 +68,9 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
         posts,
         bytes,
         oldestEventAt ?? null,
+        INSTANCE_GONE_SECONDS,
       ],
     );
-    await pool.query("DELETE FROM instances WHERE seen_at < now() - make_interval(secs => $1)", [
-      INSTANCE_GONE_SECONDS,
-    ]);
     return false;
   }
 

@@ -37,9 +37,10 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   let flushedMs = now();
 
   async function tick(): Promise<boolean> {
-    const carriedOut = await carryOutOrders(pool, log);
-    const page = await readPageKeys(pool, parsed);
-    for (const [name, source] of merge(configured, page)) sources.set(name, source);
+    let page = await readPage(pool, parsed);
+    const carriedOut = page.isOrdered ? await carryOutOrders(pool, log) : 0;
+    if (page.isOrdered) page = await readPage(pool, parsed);
+    for (const [name, source] of merge(configured, page.sources)) sources.set(name, source);
     if (now() - flushedMs >= KEY_USE_FLUSH_MS) await flushUse();
     return carriedOut === KEY_ORDERS_MAX;
   }
@@ -69,9 +70,6 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
 
 /** Several processes take turns: the second waits for the first and then finds nothing left. @returns how many. */
 async function carryOutOrders(pool: Pool, log: Log): Promise<number> {
-  // A plain look first, since there is hardly ever anything to do.
-  const waiting = await pool.query("SELECT FROM source_key_orders LIMIT 1");
-  if (waiting.rowCount === 0) return 0;
   const done = await transaction(pool, async (tx) => {
     const orders = await tx.query<KeyOrder>(
       `SELECT id, source, public_key AS "publicKey", others_until AS "othersUntil", key, valid_until AS "validUntil"
@@ -93,14 +91,28 @@ interface PageKeyRow {
   validUntil: Date | null;
 }
 
-/** Those that ended are left out, but their source stays known: a POST to it is refused for its signature, not its path. */
-async function readPageKeys(db: Queryable, parsed: Map<number, PublicKey["key"]>): Promise<Map<string, Source>> {
-  const { rows } = await db.query<PageKeyRow>(
-    `SELECT s.id AS source, s.name, k.id, k.public_key AS der, k.valid_until AS "validUntil"
-     FROM source_keys k JOIN sources s ON s.id = k.source WHERE k.origin = 'page' AND NOT s.simulated ORDER BY k.id DESC`,
-  );
+interface Page {
+  /** Whether something was ordered: hardly ever. */
+  isOrdered: boolean;
+  sources: Map<string, Source>;
+}
+
+/**
+ * The page's keys, in one statement with whether there are orders. Keys that ended are left out, but their source stays
+ * known: a POST to it is refused for its signature, not its path.
+ */
+async function readPage(db: Queryable, parsed: Map<number, PublicKey["key"]>): Promise<Page> {
+  const { rows } = await db.query<{ isOrdered: boolean } & (PageKeyRow | { id: null })>({
+    name: "read page keys",
+    text: `SELECT EXISTS (SELECT FROM source_key_orders) AS "isOrdered", page.*
+      FROM (SELECT) AS always LEFT JOIN (
+        SELECT s.id AS source, s.name, k.id, k.public_key AS der, k.valid_until AS "validUntil"
+        FROM source_keys k JOIN sources s ON s.id = k.source WHERE k.origin = 'page' AND NOT s.simulated
+      ) AS page ON true ORDER BY page.id DESC`,
+  });
   const sources = new Map<string, Source>();
-  for (const [name, keys] of Map.groupBy(rows, (row) => row.name)) {
+  const keyRows = rows.filter((row) => row.id !== null);
+  for (const [name, keys] of Map.groupBy(keyRows, (row) => row.name)) {
     const id = keys[0]?.source ?? 0;
     sources.set(name, {
       id,
@@ -109,7 +121,7 @@ async function readPageKeys(db: Queryable, parsed: Map<number, PublicKey["key"]>
       keys: keys.map((row) => toKey(row, parsed)).filter(isValid),
     });
   }
-  return sources;
+  return { isOrdered: rows[0]?.isOrdered === true, sources };
 }
 
 function toKey({ id, der, validUntil }: PageKeyRow, parsed: Map<number, PublicKey["key"]>): SourceKey {

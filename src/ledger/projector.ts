@@ -5,7 +5,6 @@ import {
   PROJECT_BACKOFF_MS_MAX,
   PROJECT_BYTES_MAX,
   PROJECT_FAILING_MS_MAX,
-  PROJECT_IDLE_MS,
   PROJECT_RECEIPTS_MAX,
 } from "../limits.ts";
 import type { Log } from "../log.ts";
@@ -35,7 +34,7 @@ export interface Projector extends Loop {
   tick(): Promise<boolean>;
 }
 
-const WAITS = { idleMs: PROJECT_IDLE_MS, failingMsMax: PROJECT_FAILING_MS_MAX };
+const WAITS = { idleMs: Infinity, failingMsMax: PROJECT_FAILING_MS_MAX };
 
 type BatchOutcome = { claimed: 0 } | { claimed: number; projected: Projected } | { claimed: number; failure: unknown };
 

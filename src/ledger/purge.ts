@@ -1,4 +1,4 @@
-import { PROJECT_IDLE_MS, PURGE_NUMBERS_MAX } from "../limits.ts";
+import { PURGE_NUMBERS_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
@@ -34,7 +34,7 @@ export function createPurger(options: { pool: Pool; log: Log }): Purger {
     return done === "more";
   }
 
-  return { tick, ...createLoop({ name: "purge", log, tick, idleMs: PROJECT_IDLE_MS }) };
+  return { tick, ...createLoop({ name: "purge", log, tick, idleMs: Infinity }) };
 }
 
 async function step(tx: Connection): Promise<"idle" | "more" | "finished"> {

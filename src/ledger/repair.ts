@@ -1,4 +1,4 @@
-import { ARG_KEYS_MAX, REPAIR_IDLE_MS, REPAIR_ORDERS_MAX } from "../limits.ts";
+import { ARG_KEYS_MAX, REPAIR_ORDERS_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
@@ -46,7 +46,7 @@ export function createRepairer({ pool, log, settleSeconds }: RepairerOptions): R
     return true;
   }
 
-  return { tick, ...createLoop({ name: "repair", log, tick, idleMs: REPAIR_IDLE_MS }) };
+  return { tick, ...createLoop({ name: "repair", log, tick, idleMs: Infinity }) };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ARG_KEYS_MAX, PROJECT_IDLE_MS } from "../limits.ts";
+import { ARG_KEYS_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
@@ -52,7 +52,7 @@ export function createReplayer(options: ReplayerOptions): Replayer {
     return true;
   }
 
-  return { tick, ...createLoop({ name: "replay", log, tick, idleMs: PROJECT_IDLE_MS }) };
+  return { tick, ...createLoop({ name: "replay", log, tick, idleMs: Infinity }) };
 }
 
 async function replayNext(

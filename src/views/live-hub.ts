@@ -58,7 +58,7 @@ interface Client extends Omit<Joining, "lastEventId" | "response"> {
   rates: string;
 }
 
-/** One LISTEN and two loops for all pages of this process: one sends events, one sends figures. */
+/** One LISTEN and two loops for all pages of this process: one sends events, one sends figures. They rest while no page is open. */
 export function createLiveHub(deps: ViewDeps): LiveHub {
   const { databaseUrl, log, instance } = deps;
   const clients = new Set<Client>();
@@ -85,14 +85,14 @@ export function createLiveHub(deps: ViewDeps): LiveHub {
     name: "live events",
     log,
     tick: async () => sendEvents(deps, ring, clients),
-    idleMs: SSE_FLUSH_MS,
+    idleMs: () => (clients.size === 0 ? Infinity : SSE_FLUSH_MS),
     failingMsMax: FAILING_MS_MAX,
   });
   const figures = createLoop({
     name: "live figures",
     log,
     tick: createFiguresTick(deps, clients),
-    idleMs: SSE_TICK_MS,
+    idleMs: () => (clients.size === 0 ? Infinity : SSE_TICK_MS),
     failingMsMax: FAILING_MS_MAX,
   });
   events.start();
