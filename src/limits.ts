@@ -14,7 +14,7 @@ export const BODY_BYTES_MAX = 5 * MIB;
 export const ARRIVING_BYTES_MAX = 128 * MIB;
 /** Bodies waiting for their commit. 64 MiB is 85 full-sized POSTs; beyond it a 503 is kinder than swapping. */
 export const APPEND_QUEUE_BYTES_MAX = 64 * MIB;
-/** Rows in one group commit. Statements are prepared for powers of two up to this. */
+/** Rows in one group commit: more than the connections of a busy webhook, and their answers go out together. */
 export const APPEND_GROUP_ROWS_MAX = 64;
 /** Bytes in one group commit: bounds the memory of one statement, whatever the queue holds. */
 export const APPEND_GROUP_BYTES_MAX = 8 * MIB;

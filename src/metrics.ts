@@ -37,7 +37,7 @@ export const answerSeconds = new Histogram({
   registers,
 });
 
-/** Groups are powers of two up to APPEND_GROUP_ROWS_MAX. */
+/** Up to APPEND_GROUP_ROWS_MAX. */
 export const groupCommitRows = new Histogram({
   name: "holdfast_group_commit_rows",
   help: "Receipts that shared one commit.",

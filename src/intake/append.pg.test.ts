@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import {
@@ -118,10 +119,22 @@ describe("appending", () => {
       const groups: number[] = [];
       const onCommitted = (receipts: number): number => groups.push(receipts);
       const appender = createAppender({ pool: db.pool, log: createLog("silent"), onCommitted });
-      // The first ones go at once, each alone; what comes after waits for one of them.
-      const first = Array.from({ length: APPEND_GROUPS_CONCURRENT_MAX }, () => 2);
-      const all = await Promise.all([...first, ...sizes].map((bytes) => appender.append(posted(Buffer.alloc(bytes)))));
-      expect(all.filter(({ outcome }) => outcome !== "committed")).toEqual([]);
+      const outsider = await db.pool.connect();
+      try {
+        await outsider.query("BEGIN");
+        await outsider.query("LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE");
+        const all: Promise<Appended>[] = [];
+        // As many as allowed, each alone, wait for the lock; what comes in later turns waits for one of them.
+        const first = Array.from({ length: APPEND_GROUPS_CONCURRENT_MAX }, () => 2);
+        for (const bytes of [...first, ...sizes]) {
+          all.push(appender.append(posted(Buffer.alloc(bytes))));
+          await setImmediate();
+        }
+        await outsider.query("COMMIT");
+        expect((await Promise.all(all)).filter(({ outcome }) => outcome !== "committed")).toEqual([]);
+      } finally {
+        outsider.release();
+      }
       // Which commit ends first is the server's business.
       return groups.sort((a, b) => a - b);
     };
@@ -129,6 +142,14 @@ describe("appending", () => {
     expect(await groupsOf(half, half)).toEqual([...alone, 2]);
     expect(await groupsOf(half, half + 1)).toEqual([...alone, 1, 1]);
     expect(await groupsOf(APPEND_GROUP_BYTES_MAX + 1)).toEqual([...alone, 1]);
+  });
+
+  test("puts what one turn of the event loop brings into one group", async () => {
+    const groups: number[] = [];
+    const onCommitted = (receipts: number): number => groups.push(receipts);
+    const appender = createAppender({ pool: db.pool, log: createLog("silent"), onCommitted });
+    await Promise.all(["[1]", "[2]", "[3]"].map((body) => appender.append(posted(body))));
+    expect(groups).toEqual([3]);
   });
 
   test("says unavailable when its connection is cut, and goes on with the next", async () => {

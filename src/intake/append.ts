@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { QueryConfig } from "pg";
 import {
   APPEND_MS_MAX,
@@ -10,6 +10,7 @@ import {
   RECEIPT_ID_BLOCK,
 } from "../limits.ts";
 import type { Log } from "../log.ts";
+import { byteaArray, int2Array, int4Array, int8Array, textArray, timestamptzArray } from "../postgres/binary-array.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { packBody } from "../receipt-body.ts";
 
@@ -51,8 +52,8 @@ interface Waiting {
 }
 
 /**
- * Appends receipts by group commit: what arrives while a group is being committed forms the next group, so one fsync
- * serves many POSTs under load and a lone POST waits for nobody.
+ * Appends receipts by group commit: what arrives in one turn of the event loop, or while a group is being committed, forms the
+ * next group, so one fsync serves many POSTs under load and a lone POST waits for nobody.
  *
  * Invariant (promise P1): `committed` is said only after the INSERT's own transaction has committed with
  * synchronous_commit on. Invariant: intake inserts new rows only and never touches a row that someone else writes, so
@@ -66,11 +67,13 @@ export function createAppender(options: AppenderOptions): Appender {
   let onDrained: (() => void)[] = [];
   const nextReceiptId = createReceiptIds(pool);
   const outage = createOutage(now);
+  // Not at once, so that all that a turn of the event loop brings shares a commit.
+  const startGroupsSoon = atEndOfTurn(startGroups);
 
   async function commit(group: readonly Waiting[]): Promise<void> {
     try {
       const ids = await nextReceiptId(group.length);
-      await pool.query(insertStatement(group, ids));
+      await pool.query(appendStatement(group, ids));
       if (outage.end()) log.info("PostgreSQL answers again");
       for (const [index, { done }] of group.entries()) done({ outcome: "committed", receipt: ids[index] ?? 0 });
       onCommitted?.(group.length);
@@ -95,8 +98,8 @@ export function createAppender(options: AppenderOptions): Appender {
       void commit(group).finally(() => {
         groups -= 1;
         for (const { posted } of group) waitingBytes -= posted.body.length;
-        startGroups();
-        if (groups > 0) return;
+        startGroupsSoon();
+        if (groups > 0 || waiting.length > 0) return;
         for (const resolve of onDrained) resolve();
         onDrained = [];
       });
@@ -105,7 +108,7 @@ export function createAppender(options: AppenderOptions): Appender {
 
   return {
     append(posted) {
-      if (outage.isHopeless(groups > 0)) return Promise.resolve({ outcome: "unavailable" });
+      if (outage.isHopeless(groups > 0 || waiting.length > 0)) return Promise.resolve({ outcome: "unavailable" });
       // An empty queue takes any body, or a limit below the body's size would refuse it for ever.
       if (waitingBytes > 0 && waitingBytes + posted.body.length > APPEND_QUEUE_BYTES_MAX) {
         return Promise.resolve({ outcome: "overloaded" });
@@ -113,7 +116,7 @@ export function createAppender(options: AppenderOptions): Appender {
       waitingBytes += posted.body.length;
       return new Promise((done) => {
         waiting.push({ posted, done });
-        startGroups();
+        startGroupsSoon();
       });
     },
     async drained() {
@@ -123,7 +126,20 @@ export function createAppender(options: AppenderOptions): Appender {
   };
 }
 
-/** Takes the next group off the front: a power of two of rows (statements are prepared for those), within the byte limit. */
+/** @returns what to call, once or more: `run` is called once when this turn of the event loop has seen to its sockets. */
+function atEndOfTurn(run: () => void): () => void {
+  let isComing = false;
+  return () => {
+    if (isComing) return;
+    isComing = true;
+    setImmediate(() => {
+      isComing = false;
+      run();
+    });
+  };
+}
+
+/** Takes the next group off the front, within the limits of rows and bytes. */
 function takeGroup(waiting: Waiting[]): Waiting[] {
   let rows = 0;
   let bytes = 0;
@@ -132,7 +148,7 @@ function takeGroup(waiting: Waiting[]): Waiting[] {
     rows += 1;
     bytes += posted.body.length;
   }
-  return waiting.splice(0, rows === 0 ? 0 : 2 ** Math.floor(Math.log2(rows)));
+  return waiting.splice(0, rows);
 }
 
 /**
@@ -164,33 +180,36 @@ function createOutage(now: () => number): {
   };
 }
 
-const COLUMNS_PER_ROW = 10;
-const statementTexts = new Map<number, string>();
+/**
+ * One statement for groups of any size: with parameters for each row it would be one for each number of rows. It makes groups a
+ * third larger than statements for powers of two did (14.5 receipts a commit instead of 10.5, at one event a POST on 50
+ * connections). Side by side in one row, and not in FROM, the arrays go to the table without being stored in between.
+ */
+const APPEND = `WITH appended AS (
+    INSERT INTO receipts (id, received_at, source, key, signed_at, signature, sha256, codec, bytes, body)
+    SELECT unnest($1::int8[]), unnest($2::timestamptz[]), unnest($3::int2[]), unnest($4::int2[]), unnest($5::text[]),
+      unnest($6::text[]), unnest($7::bytea[]), unnest($8::int2[]), unnest($9::int4[]), unnest($10::bytea[])
+  )
+  INSERT INTO inbox (receipt, received_at, bytes)
+  SELECT unnest($1::int8[]), unnest($2::timestamptz[]), unnest($11::int4[])`;
 
-/** Bodies go as binary parameters: as elements of an array the driver would send them as hexadecimal text, at a quarter of the speed. */
-function insertStatement(group: readonly Waiting[], ids: readonly number[]): QueryConfig & { query_timeout: number } {
-  const rows = group.length;
-  let text = statementTexts.get(rows);
-  if (text === undefined) {
-    const tuples = Array.from({ length: rows }, (_row, index) => {
-      const first = index * COLUMNS_PER_ROW + 1;
-      return `(${Array.from({ length: COLUMNS_PER_ROW }, (_column, column) => `$${first + column}`).join(", ")})`;
-    });
-    text = `WITH appended AS (
-        INSERT INTO receipts (id, received_at, source, key, signed_at, signature, sha256, codec, bytes, body)
-        VALUES ${tuples.join(", ")}
-        RETURNING id, received_at, coalesce(bytes, octet_length(body)) AS bytes
-      )
-      INSERT INTO inbox (receipt, received_at, bytes) SELECT id, received_at, bytes FROM appended`;
-    statementTexts.set(rows, text);
-  }
-  const values = group.flatMap(({ posted }, index) => {
-    const { source, key, signedAt, signature, body, receivedAt } = posted;
-    const packed = packBody(body);
-    const sha256 = createHash("sha256").update(body).digest();
-    return [ids[index], receivedAt, source, key, signedAt, signature, sha256, packed.codec, packed.bytes, packed.body];
-  });
-  return { name: `append ${rows}`, text, values, query_timeout: APPEND_MS_MAX };
+function appendStatement(group: readonly Waiting[], ids: readonly number[]): QueryConfig & { query_timeout: number } {
+  const posts = group.map(({ posted }) => posted);
+  const packed = posts.map(({ body }) => packBody(body));
+  const values = [
+    int8Array(ids),
+    timestamptzArray(posts.map(({ receivedAt }) => receivedAt)),
+    int2Array(posts.map(({ source }) => source)),
+    int2Array(posts.map(({ key }) => key)),
+    textArray(posts.map(({ signedAt }) => signedAt)),
+    textArray(posts.map(({ signature }) => signature)),
+    byteaArray(posts.map(({ body }) => hash("sha256", body, "buffer"))),
+    int2Array(packed.map(({ codec }) => codec)),
+    int4Array(packed.map(({ bytes }) => bytes)),
+    byteaArray(packed.map(({ body }) => body)),
+    int4Array(posts.map(({ body }) => body.length)),
+  ];
+  return { name: "append receipts", text: APPEND, values, query_timeout: APPEND_MS_MAX };
 }
 
 /** Hands out receipt numbers from blocks of the sequence, so that an append costs one round trip and not two. */
