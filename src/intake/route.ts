@@ -9,7 +9,7 @@ import {
 } from "../limits.ts";
 import type { Log } from "../log.ts";
 import * as metrics from "../metrics.ts";
-import { SIGNATURE_HEADER, TIMESTAMP_HEADER, verifySignature } from "../sendgrid/signature.ts";
+import { SIGNATURE_HEADER, TIMESTAMP_HEADER, verifySignatureAside } from "../sendgrid/signature.ts";
 import type { Appender } from "./append.ts";
 import { createArrivals, type Arrivals } from "./arrivals.ts";
 import { isValid } from "./keys.ts";
@@ -45,7 +45,7 @@ export async function registerIntake(app: FastifyInstance, options: IntakeOption
     const arrivals = createArrivals(ARRIVING_BYTES_MAX);
     const receive = receiver(options);
     const check = async (request: WebhookRequest, reply: FastifyReply): Promise<void> => {
-      judged(options, () => checkBeforeBody(request, options.sources));
+      await judged(options, () => checkBeforeBody(request, options.sources));
       if (options.isDiskLow()) throw new ClientError("disk_low");
       admit(arrivals, request, reply);
       // The bytes are kept whatever they are called; a header that is no media type would be refused by Fastify.
@@ -83,9 +83,9 @@ function admit(arrivals: Arrivals, request: FastifyRequest, reply: FastifyReply)
 }
 
 /** Gives a judgement about source and signature, as far as it can be given. */
-function judged<T>({ knowsAllKeys = true }: IntakeOptions, judge: () => T): T {
+async function judged<T>({ knowsAllKeys = true }: IntakeOptions, judge: () => T | Promise<T>): Promise<T> {
   try {
-    return judge();
+    return await judge();
   } catch (error) {
     if (knowsAllKeys || !(error instanceof ClientError)) throw error;
     throw new ClientError("unavailable");
@@ -110,7 +110,7 @@ function receiver(options: IntakeOptions): (request: WebhookRequest, reply: Fast
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const signature = header(request, SIGNATURE_HEADER);
     const signedAt = header(request, TIMESTAMP_HEADER);
-    const key = judged(options, () => verifyingKey(source, body, signature, signedAt));
+    const key = await judged(options, () => verifyingKey(source, body, signature, signedAt));
     if (key !== null) onVerified?.(key);
 
     const posted = { source: source.id, key, signedAt, signature, body, receivedAt };
@@ -142,14 +142,18 @@ function sourceOf(request: WebhookRequest, sources: ReadonlyMap<string, Source>)
 }
 
 /** The number of the key that made the signature, or null where an unsigned POST is allowed. */
-function verifyingKey(source: Source, body: Buffer, signature: string | null, signedAt: string | null): number | null {
+async function verifyingKey(
+  source: Source,
+  body: Buffer,
+  signature: string | null,
+  signedAt: string | null,
+): Promise<number | null> {
   if (signature !== null && signedAt !== null) {
     if (signature.length > SIGNATURE_HEADER_CHARS_MAX || signedAt.length > TIMESTAMP_HEADER_CHARS_MAX) {
       throw new ClientError("signature_invalid");
     }
     const valid = source.keys.filter((key) => isValid(key));
-    const match = valid.find(({ key }) => verifySignature(key, signedAt, body, signature));
-    if (match !== undefined) return match.id;
+    for (const { id, key } of valid) if (await verifySignatureAside(key, signedAt, body, signature)) return id;
     // A signature that no key made is refused even where unsigned POSTs are allowed, once there is a key to check with.
     if (valid.length > 0) throw new ClientError("signature_invalid");
   }

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { EventWebhook } from "@sendgrid/eventwebhook";
 import { describe, expect, test } from "vitest";
-import { parsePublicKeys, publicKeyText, signBody, verifySignature } from "./signature.ts";
+import { VERIFY_ASIDE_BYTES_MAX } from "../limits.ts";
+import { parsePublicKeys, publicKeyText, signBody, verifySignature, verifySignatureAside } from "./signature.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const timestamp = "1764511327";
@@ -25,6 +26,17 @@ describe("a signature", () => {
     expect(verifySignature(publicKey, timestamp, Buffer.from(`${text} `), signature)).toBe(false);
   });
 
+  test.each([0, 3, VERIFY_ASIDE_BYTES_MAX, VERIFY_ASIDE_BYTES_MAX + 1])(
+    "over %d bytes is judged beside the event loop as it is on it",
+    async (bytes) => {
+      const body = Buffer.alloc(bytes, 0xff);
+      const signature = signBody(privateKey, timestamp, body);
+      expect(await verifySignatureAside(publicKey, timestamp, body, signature)).toBe(true);
+      expect(await verifySignatureAside(publicKey, "1764511328", body, signature)).toBe(false);
+      expect(await verifySignatureAside(publicKey, timestamp, Buffer.alloc(bytes + 1, 0xff), signature)).toBe(false);
+    },
+  );
+
   test("over bytes that are not UTF-8 is verified too, since nothing is decoded", () => {
     const body = Buffer.from([0xff, 0xfe, 0x00]);
     expect(verifySignature(publicKey, timestamp, body, signBody(privateKey, timestamp, body))).toBe(true);
@@ -32,8 +44,9 @@ describe("a signature", () => {
 
   test.each(["", "MEU=", "not base64", "AAAAAAAAAAAAAAAA", Buffer.from("3006020100020100", "hex").toString("base64")])(
     "of the form %j is false, never an exception",
-    (signature) => {
+    async (signature) => {
       expect(verifySignature(publicKey, timestamp, Buffer.from("[]"), signature)).toBe(false);
+      expect(await verifySignatureAside(publicKey, timestamp, Buffer.from("[]"), signature)).toBe(false);
     },
   );
 
