@@ -13,12 +13,15 @@ const PLAIN = 0;
 const ZSTD_1 = 1;
 
 /**
- * Told the length before, zstd makes tables no larger than a small body needs: 23 µs instead of 40 for one event. For more,
- * its first level is as small as the usual third and takes two thirds of the time: 0.5 ms instead of 0.7 for 500 events.
+ * Told the length before, zstd makes tables no larger than a small body needs. For more, its first level is as small as the
+ * usual third and takes two thirds of the time: 0.5 ms instead of 0.7 for 500 events.
  */
 const SMALL: ZstdOptions = { dictionary: RECEIPT_DICTIONARY_1 };
 const LARGE: ZstdOptions = { dictionary: RECEIPT_DICTIONARY_1, params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 const SMALL_BYTES_MAX = 2048;
+/** A packed body is a quarter at most, where it is larger than this. */
+const PACKED_SHARE = 1 / 4;
+const OUTPUT_BYTES_MIN = 1024;
 
 /** A body as it stands in its row. */
 export interface PackedBody {
@@ -36,9 +39,11 @@ export interface PackedBody {
  * Synchronous, since a body of the usual size is done before a thread of the pool would have begun.
  */
 export function packBody(body: Buffer): PackedBody {
+  // Unless it is told, Node makes 16 KiB of room for each output: 54 µs instead of 27 for one event, and garbage.
+  const chunkSize = Math.max(OUTPUT_BYTES_MIN, Math.ceil(body.length * PACKED_SHARE));
   const packed = zstdCompressSync(
     body,
-    body.length < SMALL_BYTES_MAX ? { ...SMALL, pledgedSrcSize: body.length } : LARGE,
+    body.length < SMALL_BYTES_MAX ? { ...SMALL, chunkSize, pledgedSrcSize: body.length } : { ...LARGE, chunkSize },
   );
   if (packed.length >= body.length) return { codec: PLAIN, bytes: null, body };
   return { codec: ZSTD_1, bytes: body.length, body: packed };
