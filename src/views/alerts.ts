@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { ClientError } from "../errors.ts";
 import { ALERT_ROWS_MAX } from "../limits.ts";
+import { abandonedSignal } from "./abandoned.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
 import { AlertListSchema, AlertQuerySchema, ErrorSchema, OrderedSchema, type Alert } from "./contract.ts";
@@ -38,14 +39,16 @@ function addList(app: App, { pool, read }: ViewDeps): void {
         response: { 200: AlertListSchema, default: ErrorSchema },
       },
     },
-    async ({ query }) => {
-      const result = await read((tx) =>
-        tx.query<AlertRow>(
-          `SELECT a.id, a.kind, a.source, a.count, a.since, a.resolved_at AS "resolvedAt", k.name AS "acknowledgedBy"
-           FROM alerts a LEFT JOIN alert_acknowledgements k ON k.alert = a.id
-           WHERE ${STATE_CONDITIONS[query.state ?? "open"]} ORDER BY a.resolved_at IS NOT NULL, a.id DESC LIMIT $1`,
-          [ALERT_ROWS_MAX],
-        ),
+    async ({ query }, reply) => {
+      const result = await read(
+        (tx) =>
+          tx.query<AlertRow>(
+            `SELECT a.id, a.kind, a.source, a.count, a.since, a.resolved_at AS "resolvedAt", k.name AS "acknowledgedBy"
+             FROM alerts a LEFT JOIN alert_acknowledgements k ON k.alert = a.id
+             WHERE ${STATE_CONDITIONS[query.state ?? "open"]} ORDER BY a.resolved_at IS NOT NULL, a.id DESC LIMIT $1`,
+            [ALERT_ROWS_MAX],
+          ),
+        abandonedSignal(reply),
       );
       return { alerts: result.rows.map(presentAlert) };
     },

@@ -7,6 +7,7 @@ import {
   COMPLETENESS_RESULTS_MAX,
   EXPORTS_CONCURRENT_MAX,
 } from "../limits.ts";
+import { abandonedSignal } from "./abandoned.ts";
 import { accountZone } from "./account-zone.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
@@ -40,7 +41,10 @@ interface Answer {
   timeZone: string;
 }
 
-async function readAnswer(deps: ViewDeps, query: FiguresQuery, resultsMax: number): Promise<Answer> {
+async function readAnswer(
+  deps: ViewDeps,
+  { query, resultsMax, reply }: { query: FiguresQuery; resultsMax: number; reply: FastifyReply },
+): Promise<Answer> {
   const range = readDayRange(query, COMPLETENESS_DAYS_MAX);
   const { account } = query;
   return deps.read(async (tx) => {
@@ -56,7 +60,7 @@ async function readAnswer(deps: ViewDeps, query: FiguresQuery, resultsMax: numbe
       repairedFrom: await readRepairedFrom(tx, range, account),
       timeZone: rows[0]?.timeZone ?? accountZone(deps).timeZone,
     };
-  });
+  }, abandonedSignal(reply));
 }
 
 function sendFile(reply: FastifyReply, file: { type: string; name: string; body: string | Buffer }): FastifyReply {
@@ -82,8 +86,9 @@ function addCsv(app: App, deps: ViewDeps): void {
       },
     },
     async (request, reply) => {
-      const { figures } = await readAnswer(deps, request.query, COMPLETENESS_RESULTS_MAX);
-      await deps.logAccess(viewerOf(request), "completeness.export", JSON.stringify(request.query));
+      const { query } = request;
+      const { figures } = await readAnswer(deps, { query, resultsMax: COMPLETENESS_RESULTS_MAX, reply });
+      await deps.logAccess(viewerOf(request), "completeness.export", JSON.stringify(query));
       const body = `${CSV_BEGIN}${csvLine(COLUMNS)}${linesOf(figures).map(csvLine).join("")}`;
       const name = `completeness-${nameOf(figures)}.csv`;
       return sendFile(reply, { type: "text/csv; charset=utf-8; header=present", name, body });
@@ -154,8 +159,9 @@ function addJson(app: App, deps: ViewDeps): void {
       },
     },
     async (request, reply) => {
-      const { figures } = await readAnswer(deps, request.query, COMPLETENESS_RESULTS_MAX);
-      await deps.logAccess(viewerOf(request), "completeness.export", JSON.stringify(request.query));
+      const { query } = request;
+      const { figures } = await readAnswer(deps, { query, resultsMax: COMPLETENESS_RESULTS_MAX, reply });
+      await deps.logAccess(viewerOf(request), "completeness.export", JSON.stringify(query));
       const name = `completeness-${nameOf(figures)}.json`;
       return sendFile(reply, { type: "application/json; charset=utf-8", name, body: canonicalJson(figures) });
     },
@@ -181,7 +187,7 @@ function addCertificate(app: App, deps: ViewDeps): void {
       if (drawing >= EXPORTS_CONCURRENT_MAX) throw new ClientError("busy");
       drawing += 1;
       try {
-        const answer = await readAnswer(deps, query, CERTIFICATE_RESULTS_MAX);
+        const answer = await readAnswer(deps, { query, resultsMax: CERTIFICATE_RESULTS_MAX, reply });
         await deps.logAccess(viewerOf(request), "completeness.certificate", JSON.stringify(request.query));
         // Loaded when it is first wanted: most processes never draw one.
         const { drawCertificate } = await import("./certificate.ts");
