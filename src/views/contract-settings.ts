@@ -17,7 +17,9 @@ const TokenName = Type.String({
 export const TokenSchema = Type.Object({
   id: Type.String(),
   kind: Type.Enum(["api", "link", "session"]),
-  name: Type.String({ description: "a session has its token's name" }),
+  name: Type.String({
+    description: "a session has its token's name; through the identity provider, `sso: ` and the person's",
+  }),
   role: RoleSchema,
   createdAt: Time,
   expiresAt: TimeOrNull,
@@ -25,6 +27,10 @@ export const TokenSchema = Type.Object({
   own: Type.Boolean({ description: "it is what this request came with" }),
   ended: Type.Boolean({ description: "an API token that expired in the last 30 days" }),
   fixed: Type.Boolean({ description: "HOLDFAST_ADMIN_TOKEN: it ends with the setting" }),
+  openedWith: Type.Union([Type.Enum(["token", "link", "provider"]), Type.Null()], {
+    description:
+      "a session's way in: an API token, a login link, or the identity provider; null for what is no session",
+  }),
 });
 export type Token = Static<typeof TokenSchema>;
 

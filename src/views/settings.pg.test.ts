@@ -7,6 +7,7 @@ import { viewsApp, type ViewsApp } from "../../test/views-app.ts";
 import { publicKeyText } from "../sendgrid/signature.ts";
 import { ensureAdmin } from "./admin.ts";
 import type { AccessLog, CreatedToken, SourceList, System, TokenList } from "./contract-settings.ts";
+import { LOGIN_LINK, OIDC_PREFIX, openSession } from "./tokens.ts";
 
 let db: TestDatabase;
 let views: ViewsApp;
@@ -90,6 +91,22 @@ describe("tokens", () => {
     expect((await admin("DELETE", `/api/tokens/${id}`)).json()).toEqual({ ended: 2 });
     expect((await views.app.inject({ url: "/api/session", headers: { cookie } })).statusCode).toBe(401);
     expectError(await admin("DELETE", `/api/tokens/${id}`), 404, "token_unknown");
+  });
+
+  test("a session says what it was opened with, since that may stay valid when the session ends", async () => {
+    const { token } = (await admin("POST", "/api/tokens", { name: "Cy", role: "support" })).json<CreatedToken>();
+    await views.app.inject({ method: "POST", url: "/api/session", payload: { token } });
+    for (const name of [LOGIN_LINK, `${OIDC_PREFIX}Grace Hopper`])
+      await openSession(db.pool, { name, role: "support" });
+    const { tokens } = (await admin("GET", "/api/tokens")).json<TokenList>();
+    const ways = (kind: string): unknown[] =>
+      tokens.filter((each) => each.kind === kind).map(({ name, openedWith }) => [name, openedWith]);
+    expect(ways("session")).toEqual([
+      ["Cy", "token"],
+      ["login link", "link"],
+      ["sso: Grace Hopper", "provider"],
+    ]);
+    expect(ways("api")).toContainEqual(["Cy", null]);
   });
 
   test("the token of the settings is shown as such and is not ended here", async () => {

@@ -14,7 +14,15 @@ import { ErrorSchema } from "./contract.ts";
 import type { ViewDeps } from "./deps.ts";
 import { isoTime } from "./present.ts";
 import { readRowNumber } from "./query.ts";
-import { CONFIGURED_ADMIN, createToken, listTokens, revokeToken, type TokenRow } from "./tokens.ts";
+import {
+  CONFIGURED_ADMIN,
+  createToken,
+  listTokens,
+  LOGIN_LINK,
+  OIDC_PREFIX,
+  revokeToken,
+  type TokenRow,
+} from "./tokens.ts";
 
 /** A token's number in the database is an integer of 32 bits. */
 const TOKEN_NUMBER_MAX = 2 ** 31 - 1;
@@ -61,7 +69,15 @@ function present(row: TokenRow, own: number): Token {
     own: row.id === own,
     ended: row.ended,
     fixed: isFixed(row),
+    openedWith: openedWith(row),
   };
+}
+
+/** By the name: those of links and of the identity provider are nobody else's (see createToken). */
+function openedWith({ kind, name }: TokenRow): Token["openedWith"] {
+  if (kind !== "session") return null;
+  if (name.startsWith(OIDC_PREFIX)) return "provider";
+  return name === LOGIN_LINK ? "link" : "token";
 }
 
 function addCreate(app: App, { pool, logAccess }: ViewDeps): void {

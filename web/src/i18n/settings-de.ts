@@ -39,7 +39,12 @@ export const settingsDe: typeof settingsEn = {
     confirmTitle: "{{kind}} beenden?",
     confirm:
       "{{name}} wird überall sofort abgemeldet, und Programme mit diesem Token werden abgewiesen. Das lässt sich nicht zurücknehmen.",
-    confirmSession: "{{name}} wird in diesem Browser abgemeldet. Das Token, mit dem die Sitzung begann, bleibt gültig.",
+    confirmSession: {
+      token: "{{name}} wird in diesem Browser abgemeldet. Das Token, mit dem die Sitzung begann, bleibt gültig.",
+      link: "{{name}} wird in diesem Browser abgemeldet. Der Link, mit dem die Sitzung begann, galt einmal und gilt nicht noch einmal.",
+      provider:
+        "{{name}} wird in diesem Browser abgemeldet. Über die Anmeldung der Organisation kommt dieselbe Person wieder herein, bis ihr dort die Rolle genommen wird.",
+    },
     confirmOwn: "Es ist Ihr eigener Zugang: Sie werden abgemeldet.",
     people: "Token",
     sessions: "Gerade angemeldet",

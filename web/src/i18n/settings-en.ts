@@ -37,7 +37,12 @@ export const settingsEn = {
     confirmTitle: "End this {{kind}}?",
     confirm:
       "{{name}} is signed out everywhere at once, and programs that use the token are refused. This cannot be undone.",
-    confirmSession: "{{name}} is signed out in that browser. The token it was opened with stays valid.",
+    confirmSession: {
+      token: "{{name}} is signed out in that browser. The token it was opened with stays valid.",
+      link: "{{name}} is signed out in that browser. The link it was opened with worked once and does not work again.",
+      provider:
+        "{{name}} is signed out in that browser. The organisation's sign-in lets the same person in again, until the role is taken away there.",
+    },
     confirmOwn: "This is your own: you will be signed out.",
     people: "Tokens",
     sessions: "Signed in now",

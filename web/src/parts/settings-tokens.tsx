@@ -239,7 +239,9 @@ function EndToken({ token, onClose }: { token: Token; onClose: () => void }): Re
     >
       <p>
         <Foreign>
-          {token.kind === "session" ? t("tokens.confirmSession", { name }) : t("tokens.confirm", { name })}
+          {token.openedWith === null
+            ? t("tokens.confirm", { name })
+            : t(`tokens.confirmSession.${token.openedWith}`, { name })}
         </Foreign>
       </p>
       {token.own ? <p className="late">{t("tokens.confirmOwn")}</p> : null}
