@@ -277,7 +277,7 @@ CREATE TABLE reconciliation_changes (
   run bigint NOT NULL,
   before jsonb NOT NULL,
   after jsonb NOT NULL,
-  reasons text[] NOT NULL,
+  reasons jsonb NOT NULL,
   changed_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT reconciliation_changes_pkey PRIMARY KEY (id)
 );

@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { migrate } from "./migrate.ts";
@@ -31,5 +33,26 @@ describe("migrate", () => {
     await migrate(db.pool);
     await db.pool.query("INSERT INTO migrations (number) VALUES (9999)");
     await expect(migrate(db.pool)).rejects.toThrow(/has migration 9999.*start the newer version/);
+  });
+
+  it("keeps the sentences that once said why a day's result changed", async () => {
+    await migrate(db.pool);
+    // As it was before.
+    await db.pool.query("ALTER TABLE reconciliation_changes ALTER COLUMN reasons TYPE text[] USING '{}'");
+    await db.pool.query(
+      `INSERT INTO reconciliation_changes (day, account, run, before, after, reasons)
+       VALUES ('2026-03-01', '', 1, '{}', '{}', '{"1 open event arrived late.","The day is final."}'), ('2026-03-02', '', 1, '{}', '{}', '{}')`,
+    );
+    await db.pool.query(await readFile(join(import.meta.dirname, "../../sql/0011_change_reasons.sql"), "utf8"));
+    const { rows } = await db.pool.query("SELECT reasons FROM reconciliation_changes ORDER BY id");
+    expect(rows).toEqual([
+      {
+        reasons: [
+          { code: "sentence", text: "1 open event arrived late." },
+          { code: "sentence", text: "The day is final." },
+        ],
+      },
+      { reasons: [] },
+    ]);
   });
 });

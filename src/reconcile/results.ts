@@ -64,11 +64,11 @@ export async function saveResult(
     if (before === undefined) return;
     const reasons = reasonsFor(before, result);
     if (before.timeZone !== timeZone)
-      reasons.unshift(`The account's time zone moved from ${before.timeZone} to ${timeZone}.`);
+      reasons.unshift({ code: "time_zone_moved", before: before.timeZone, after: timeZone });
     if (reasons.length === 0) return;
     await tx.query(
       `INSERT INTO reconciliation_changes (day, account, run, before, after, reasons, changed_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-      [day, account, run, figuresOf(before), figuresOf(result), reasons, now],
+      [day, account, run, figuresOf(before), figuresOf(result), JSON.stringify(reasons), now],
     );
   });
 }

@@ -10,6 +10,7 @@ import {
   type ReconcileWorld,
 } from "../../test/reconcile-world.ts";
 import type { RecordsClient } from "../sendgrid/records-client.ts";
+import type { ChangeReason } from "./changes.ts";
 import type { ReconcileRequest } from "./run.ts";
 
 const DAY = "2026-03-09";
@@ -40,8 +41,11 @@ describe("reconciliation", () => {
     return { events, lost };
   }
 
-  async function changes(): Promise<string[][]> {
-    const rows = await world.rows<{ reasons: string[] }>("SELECT reasons FROM reconciliation_changes ORDER BY id");
+  /** The reasons of each change. */
+  async function changes(): Promise<ChangeReason[][]> {
+    const rows = await world.rows<{ reasons: ChangeReason[] }>(
+      "SELECT reasons FROM reconciliation_changes ORDER BY id",
+    );
     return rows.map(({ reasons }) => reasons);
   }
 
@@ -82,15 +86,14 @@ describe("reconciliation", () => {
     expect(await world.rows("SELECT state, missing, repaired, open, kinds FROM reconciliations")).toEqual(before);
     expect(await changes()).toEqual([]);
     await world.reconcile({ fromDay: DAY, repair: true });
-    const [reasons = []] = await changes();
-    expect(reasons.join()).toContain("filed from SendGrid's records");
+    expect((await changes())[0]).toContainEqual(expect.objectContaining({ code: "repaired" }));
     await world.reconcile({ fromDay: DAY, repair: true });
     expect(await changes()).toHaveLength(1);
     await world.deliver(lost);
     const late = await world.reconcile({ fromDay: DAY });
     expect(late).toMatchObject({ outcome: "complete", missing: 0, repaired: 0, calls: 2 });
     expect(await world.gapKeys("arrived")).toEqual(keysOf(lost));
-    expect((await changes())[1]?.join()).toContain("arrived late");
+    expect((await changes())[1]).toContainEqual(expect.objectContaining({ code: "late" }));
   });
 
   it("lets an event that arrives before its repair close its gap by itself", async () => {
@@ -189,9 +192,8 @@ describe("reconciliation", () => {
     world.api.moveStats(DAY, { opens: 3 });
     expect(await world.reconcile({ fromDay: DAY })).toMatchObject({ outcome: "missing", missing: 3 });
     expect(await world.gapKeys("open")).toEqual(keysOf(lost));
-    expect((await changes())[0]?.[0]).toBe(
-      `SendGrid's total of open moved from ${opens.length - 3} to ${opens.length}.`,
-    );
+    const moved = { code: "total_moved", kind: "open", before: opens.length - 3, after: opens.length };
+    expect((await changes())[0]?.[0]).toEqual(moved);
   });
 
   it("shows what the ledger holds beyond SendGrid's totals, and does not call it a fault", async () => {

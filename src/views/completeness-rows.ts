@@ -1,6 +1,6 @@
 import { COMPLETENESS_ACCOUNTS_MAX, DETAIL_BYTES_MAX, RECONCILIATION_CHANGES_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
-import type { DayState, Gap, GapState, KindFigures } from "./contract-completeness.ts";
+import type { ChangeReason, DayState, Gap, GapState, KindFigures } from "./contract-completeness.ts";
 import type { Day, DayRange } from "./days.ts";
 
 /** The statements on the tables of completeness: reconcile and the ledger write them, views only read. */
@@ -100,7 +100,7 @@ export interface ChangeRow {
   changedAt: Date;
   before: Record<string, unknown>;
   after: Record<string, unknown>;
-  reasons: string[];
+  reasons: ChangeReason[];
   total: number;
 }
 

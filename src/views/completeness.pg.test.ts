@@ -183,10 +183,18 @@ describe("GET /api/completeness/:day", () => {
       const gap = await seedGap(db.pool, { day: "2026-03-01", state: "repaired" });
       await seedRepair(db.pool, { gap, origin, outcome });
     }
+    const reasons = [
+      { code: "total_moved", kind: "open", before: null, after: 5 },
+      { code: "late", kind: "open", count: 2 },
+      { code: "state_moved", before: "missing", after: "repaired" },
+      { code: "final" },
+      { code: "sentence", text: "1 open event arrived late." },
+    ];
     await db.pool.query(
       `INSERT INTO reconciliation_changes (day, account, run, before, after, reasons)
-       SELECT '2026-03-01', '', n, jsonb_build_object('missing', n), '{"missing": 37}', ARRAY['late_events', 'rerun']
+       SELECT '2026-03-01', '', n, jsonb_build_object('missing', n), '{"missing": 37}', $1
        FROM generate_series(1, 53) AS n`,
+      [JSON.stringify(reasons)],
     );
     const answer = await day("2026-03-01");
     expect(answer.accounts).toEqual([
@@ -202,7 +210,7 @@ describe("GET /api/completeness/:day", () => {
     ]);
     expect(answer.changes).toHaveLength(50);
     expect(answer.changesLeftOut).toBe(3);
-    expect(answer.changes[0]).toMatchObject({ before: { missing: 53 }, reasons: ["late_events", "rerun"] });
+    expect(answer.changes[0]).toMatchObject({ before: { missing: 53 }, reasons });
   });
 
   it("tells of a gap when, who, which message, what became of it, and whether its webhook came after all", async () => {

@@ -119,13 +119,50 @@ export const DayResultSchema = Type.Object({
 });
 export type DayResult = Static<typeof DayResultSchema>;
 
+/** Why a day's result changed. */
+export const CHANGE_REASONS = [
+  "total_moved",
+  "late",
+  "left",
+  "repaired",
+  "replaced",
+  "found_missing",
+  "not_missing",
+  "surplus_moved",
+  "final",
+  "answered",
+  "unanswered",
+  "suspicion",
+  "suspicion_ended",
+  "state_moved",
+  "time_zone_moved",
+  "sentence",
+] as const;
+
+const Moved = Type.Union([Type.String(), Type.Number(), Type.Null()], {
+  description: "of a *_moved: a total (null where it was unknown), a state, a time zone",
+});
+
+export const ChangeReasonSchema = Type.Object({
+  code: Type.Enum([...CHANGE_REASONS], {
+    description:
+      "total_moved: SendGrid's own count did. late: events arrived since. left: events are no longer held. repaired: filed from SendGrid's records. replaced: the webhook's event took a repaired one's place. found_missing, not_missing: gaps were found, or were none. final: SendGrid's figures no longer move. answered, unanswered: SendGrid could be asked this time, or could not. suspicion, suspicion_ended: a rule says that something may be missing, or no longer. sentence: English words of a version that had no codes.",
+  }),
+  kind: Type.Optional(Type.String({ description: "the type of event that is counted" })),
+  count: Type.Optional(Count),
+  before: Type.Optional(Moved),
+  after: Type.Optional(Moved),
+  text: Type.Optional(Type.String({ description: "of a sentence" })),
+});
+export type ChangeReason = Static<typeof ChangeReasonSchema>;
+
 export const ReconciliationChangeSchema = Type.Object({
   id: Type.String(),
   account: Account,
   changedAt: Time,
   before: AnythingByKey,
   after: AnythingByKey,
-  reasons: Type.Array(Type.String()),
+  reasons: Type.Array(ChangeReasonSchema),
 });
 export type ReconciliationChange = Static<typeof ReconciliationChangeSchema>;
 

@@ -95,8 +95,13 @@ async function seedDay(pool: Pool, days: number, special: SpecialDay | undefined
   if (state !== "repaired") return;
   await pool.query(
     `INSERT INTO reconciliation_changes (day, account, run, before, after, reasons)
-     VALUES ($1, '', 1, $2, $3, '{Missing events were repaired.}')`,
-    [day, { state: "missing", missing, repaired: 0, open: missing }, { state, missing, repaired, open }],
+     VALUES ($1, '', 1, $2, $3, $4)`,
+    [
+      day,
+      { state: "missing", missing, repaired: 0, open: missing },
+      { state, missing, repaired, open },
+      JSON.stringify([{ code: "repaired", kind: "delivered", count: repaired }]),
+    ],
   );
 }
 

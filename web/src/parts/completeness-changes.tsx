@@ -1,9 +1,10 @@
 import type { ReactNode } from "react";
 import type { CompletenessOfDay, ReconciliationChange } from "../../../src/views/contract-completeness.ts";
+import { changeReasonText } from "../text/change-reason.ts";
 import { STATES } from "../text/completeness.ts";
 import type { TextContext } from "../text/context.ts";
 import { formatCount } from "../text/number.ts";
-import { Foreign } from "./foreign.tsx";
+import { Foreign, Sentence } from "./foreign.tsx";
 import { Time } from "./time.tsx";
 import { useText } from "./use-text.ts";
 
@@ -36,9 +37,15 @@ export function Changes({ data }: { data: CompletenessOfDay }): ReactNode {
                 </span>
               ))}
             </span>
-            <span className="muted" lang="en">
+            <span className="muted">
               {change.reasons.map((reason) => (
-                <Foreign key={reason}>{reason}</Foreign>
+                <span
+                  key={JSON.stringify(reason)}
+                  className="reason"
+                  lang={reason.code === "sentence" ? "en" : undefined}
+                >
+                  <Sentence>{changeReasonText(reason, text)}</Sentence>
+                </span>
               ))}
             </span>
           </li>

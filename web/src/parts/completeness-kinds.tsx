@@ -1,8 +1,7 @@
 import { Table } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { DayResult, KindFigures } from "../../../src/views/contract-completeness.ts";
-import { confidenceText, meansText, totalsOf } from "../text/completeness.ts";
-import type { TextContext } from "../text/context.ts";
+import { confidenceText, kindText, meansText, totalsOf } from "../text/completeness.ts";
 import { KINDS, markOfKind } from "../text/kinds.ts";
 import { formatCount } from "../text/number.ts";
 import { Foreign } from "./foreign.tsx";
@@ -62,13 +61,6 @@ function KindRow({ figures }: { figures: KindFigures }): ReactNode {
       </Table.Td>
     </Table.Tr>
   );
-}
-
-/** A type of event as the page calls it, where two must not have one name; undefined for one that it does not know. */
-export function kindText(kind: string, { t }: TextContext): string | undefined {
-  const known = KINDS.find((each) => each === kind);
-  if (known === undefined) return undefined;
-  return known === "bounce" || known === "blocked" ? t(`kindFilter.${known}`) : t(`kind.${known}`);
 }
 
 /** With its sign. */

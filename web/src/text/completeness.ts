@@ -6,7 +6,7 @@ import type {
   DayState,
 } from "../../../src/views/contract-completeness.ts";
 import type { TextContext } from "./context.ts";
-import type { Mark } from "./kinds.ts";
+import { KINDS, type Mark } from "./kinds.ts";
 import { formatCount } from "./number.ts";
 
 /** A cell of the calendar, for one account or the worst of several. */
@@ -254,4 +254,11 @@ const RULES = [
 export function ruleText(rule: string, { t }: TextContext): string {
   const known = RULES.find((each) => each === rule);
   return known === undefined ? rule : t(`completeness.gapRules.${known}`);
+}
+
+/** A type of event as the page calls it, where two must not have one name; undefined for one that it does not know. */
+export function kindText(kind: string, { t }: TextContext): string | undefined {
+  const known = KINDS.find((each) => each === kind);
+  if (known === undefined) return undefined;
+  return known === "bounce" || known === "blocked" ? t(`kindFilter.${known}`) : t(`kind.${known}`);
 }
