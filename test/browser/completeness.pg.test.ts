@@ -155,7 +155,9 @@ describe.skipIf(isSkipped)("completeness in a browser", () => {
     await page.getByRole("button", { name: "More gaps" }).click();
     await gaps.nth(59).waitFor();
     expect(await gaps.first().textContent()).toMatch(/Found in SendGrid's Email Logs \(certain\) · repaired from/);
-    expect(await page.locator(".changes li").textContent()).toContain("Result: events missing → repaired");
+    const change = page.locator(".changes li");
+    expect(await change.textContent()).toContain("Result: events missing → repaired");
+    expect(await change.textContent()).toContain("60 events “Delivered” were filed from SendGrid's records.");
     await page.getByLabel("Show only one state").selectOption("open");
     await page.getByText("No gap of this day is of that kind.").waitFor();
     await page.getByLabel("Show only one state").selectOption("");
