@@ -69,10 +69,10 @@ CREATE TABLE enrichments (
   template text,
   error text,
   CONSTRAINT enrichments_pkey PRIMARY KEY (message)
-) WITH (fillfactor=60);
+) WITH (fillfactor=90);
 CREATE INDEX enrichments_failed ON enrichments USING btree (message) WHERE state = 'failed'::enrichment_state;
 CREATE INDEX enrichments_pending ON enrichments USING btree (next_attempt_at) WHERE state = 'pending'::enrichment_state;
-CREATE INDEX enrichments_subject ON enrichments USING gin (to_tsvector('simple'::regconfig, COALESCE(subject, ''::text)));
+CREATE INDEX enrichments_subject ON enrichments USING gin (to_tsvector('simple'::regconfig, subject)) WHERE subject IS NOT NULL;
 
 CREATE TABLE events (
   message bigint NOT NULL,
@@ -86,9 +86,9 @@ CREATE TABLE events (
   event_id text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
   recipient text COLLATE "C",
-  detail jsonb NOT NULL,
-  CONSTRAINT events_pkey PRIMARY KEY (message, event_id)
+  detail jsonb NOT NULL
 );
+CREATE UNIQUE INDEX events_identity ON events USING btree (message, hashtextextended(event_id, 0::bigint));
 CREATE INDEX events_nameless ON events USING btree (lower(recipient), occurred_at) WHERE nameless;
 CREATE INDEX events_occurred_at ON events USING brin (occurred_at timestamptz_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX events_receipt ON events USING brin (receipt int8_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='on');

@@ -1,3 +1,4 @@
+import { isEventIdOf } from "../event-id.ts";
 import type { Connection } from "../postgres/pool.ts";
 import { REPAIR_COPY } from "../repair-item.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -85,7 +86,7 @@ async function readHeldNameless(tx: Connection, candidates: Candidates): Promise
   const events = candidates.flatMap(({ group }) => group.events.map(({ event }) => event));
   const found = await tx.query<HeldRow>({
     name: "read held nameless events",
-    text: `SELECT ${HELD_COLUMNS} FROM events AS held WHERE held.message = ANY ($1) AND held.event_id = ANY ($2)
+    text: `SELECT ${HELD_COLUMNS} FROM events AS held WHERE held.message = ANY ($1) AND ${isEventIdOf("held.event_id", "$2")}
       UNION ALL
       SELECT ${HELD_COLUMNS} FROM unnest($3::text[], $4::timestamptz[]) AS new (recipient, occurred_at)
         JOIN events AS held ON held.nameless AND held.message = ANY ($1) AND held.occurred_at = new.occurred_at

@@ -1,3 +1,4 @@
+import { isEventId } from "../event-id.ts";
 import { SSE_DETAIL_BYTES_MAX, SSE_LATEST_MESSAGES_SCANNED_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
 
@@ -28,7 +29,7 @@ export async function readEvents(tx: Connection, keys: readonly EventKey[]): Pro
   const result = await tx.query<FiledEventRow>(
     `SELECT ${COLUMNS}
      FROM unnest($1::bigint[], $2::text[]) AS key (message, event_id)
-     JOIN events e ON e.message = key.message AND e.event_id = key.event_id
+     JOIN events e ON e.message = key.message AND ${isEventId("e.event_id", "key.event_id")}
      JOIN messages m ON m.id = e.message LEFT JOIN enrichments n ON n.message = m.id`,
     [keys.map(([message]) => message), keys.map(([, eventId]) => eventId)],
   );

@@ -219,7 +219,7 @@ function foundByText(text: string, argKeys: readonly string[], context: Context)
 }
 
 function foundBySubject(text: string, { conditions, newest }: Context): string {
-  const matches = `to_tsvector('simple', coalesce(n.subject, '')) @@ plainto_tsquery('simple', ${text})`;
+  const matches = `n.subject IS NOT NULL AND to_tsvector('simple', n.subject) @@ plainto_tsquery('simple', ${text})`;
   return hitsOrWalk({
     name: "subjects",
     // The inner LIMIT 1 keeps the planner from reading all messages to meet these.

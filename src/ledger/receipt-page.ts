@@ -1,3 +1,4 @@
+import { isEventId } from "../event-id.ts";
 import { AUDIT_PAGE_BYTES_MAX, AUDIT_PAGE_RECEIPTS_MAX, AUDIT_SURPLUS_ROWS_MAX } from "../limits.ts";
 import type { Queryable } from "../postgres/pool.ts";
 import { unpackDamagedBody, type PackedBody } from "../receipt-body.ts";
@@ -327,7 +328,7 @@ export async function findEvents(tx: Queryable, identities: readonly Identity[])
         SELECT w.place, w.event_id, m.id FROM wanted AS w
         JOIN messages AS m ON w.message_id IS NULL AND m.message_id IS NULL AND m.source = w.source
       )
-      SELECT f.place, e.receipt, e.ordinal, e.origin FROM found AS f JOIN events AS e ON e.message = f.id AND e.event_id = f.event_id`,
+      SELECT f.place, e.receipt, e.ordinal, e.origin FROM found AS f JOIN events AS e ON e.message = f.id AND ${isEventId("e.event_id", "f.event_id")}`,
     values: [
       identities.map(({ messageId }) => messageId),
       identities.map(({ source }) => source),

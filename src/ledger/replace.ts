@@ -1,3 +1,4 @@
+import { isEventId } from "../event-id.ts";
 import type { Connection } from "../postgres/pool.ts";
 import { correctMessages } from "./correct.ts";
 import { mergeExtras, type MessageExtras } from "./merge.ts";
@@ -55,7 +56,7 @@ async function findReceipts(tx: Connection, changes: readonly TwinChange[]): Pro
   const found = await tx.query<Reflagged>(
     `SELECT r.received_at AS "receivedAt", r.source, e.twin
      FROM jsonb_to_recordset($1::jsonb) AS row (message bigint, "eventId" text)
-     JOIN events AS e ON e.message = row.message AND e.event_id = row."eventId"
+     JOIN events AS e ON e.message = row.message AND ${isEventId("e.event_id", 'row."eventId"')}
      JOIN receipts AS r ON r.id = e.receipt`,
     [JSON.stringify(changes)],
   );

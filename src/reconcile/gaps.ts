@@ -1,3 +1,4 @@
+import { isEventId } from "../event-id.ts";
 import type { Pool, Queryable } from "../postgres/pool.ts";
 import { REPAIR_COPY } from "../repair-item.ts";
 import type { RecordedEvent } from "../sendgrid/record-types.ts";
@@ -132,10 +133,10 @@ export async function lookAgain(pool: Pool, { account, fromDay, toDay }: GapRang
          CASE WHEN e.origin = 'webhook' THEN 'arrived' ELSE 'repaired' END AS state
        FROM gaps AS g LEFT JOIN messages AS m ON m.message_id = g.message_id
          CROSS JOIN LATERAL (
-           SELECT origin FROM events WHERE message = m.id AND event_id = g.event_id
+           SELECT origin FROM events WHERE message = m.id AND ${isEventId("events.event_id", "g.event_id")}
            UNION ALL
            SELECT origin FROM events
-           WHERE message = ANY (ARRAY(SELECT id FROM messages WHERE message_id IS NULL)) AND event_id = g.event_id
+           WHERE message = ANY (ARRAY(SELECT id FROM messages WHERE message_id IS NULL)) AND ${isEventId("events.event_id", "g.event_id")}
            LIMIT 1
          ) AS e
        WHERE ${IN_RANGE} AND g.confidence = 'confirmed' AND g.event_id IS NOT NULL AND g.state IN ('open', 'ordered', 'repaired')
@@ -153,7 +154,7 @@ export async function lookAgain(pool: Pool, { account, fromDay, toDay }: GapRang
              THEN 'arrived'
            WHEN holder.origin IS NOT NULL OR held.all >= (g.evidence->>'copy')::int THEN 'repaired' ELSE g.state END AS state
        FROM gaps AS g JOIN messages AS m ON m.message_id = g.message_id LEFT JOIN repairs AS r ON r.gap = g.id
-         LEFT JOIN events AS holder ON r.outcome = 'held' AND holder.message = r.message AND holder.event_id = r.event_id
+         LEFT JOIN events AS holder ON r.outcome = 'held' AND holder.message = r.message AND ${isEventId("holder.event_id", "r.event_id")}
          CROSS JOIN LATERAL (
            SELECT count(*) AS all, count(*) FILTER (WHERE e.origin = 'webhook') AS brought FROM events AS e
            WHERE e.message = m.id AND e.type = g.item->>'event' AND date_trunc('second', e.occurred_at) = date_trunc('second', g.occurred_at)

@@ -1,3 +1,4 @@
+import { isEventIdOf } from "../event-id.ts";
 import { RECONCILE_MESSAGE_EVENTS_MAX } from "../limits.ts";
 import type { ProviderApi } from "../sendgrid/api-types.ts";
 import type { RecordedEvent, RecordedMessage } from "../sendgrid/record-types.ts";
@@ -124,7 +125,7 @@ async function readMessage(
      UNION ALL
      SELECT event_id, type, floor(extract(epoch FROM occurred_at))::bigint, twin, detail->>'url'
      FROM events WHERE message = ANY (ARRAY(SELECT id FROM messages WHERE message_id IS NULL AND source = ANY ($5)))
-       AND event_id = ANY ($4)
+       AND ${isEventIdOf("event_id", "$4")}
      UNION ALL
      SELECT event_id, type, floor(extract(epoch FROM occurred_at))::bigint, twin, detail->>'url'
      FROM events WHERE nameless AND lower(recipient) = ANY ($6) AND occurred_at >= $2 AND occurred_at < $3
