@@ -18,13 +18,6 @@ export interface Mutation {
   expected: RegExp;
 }
 
-const EVENT_CONFLICT = {
-  file: "src/ledger/statements.ts",
-  from: `source smallint, twin boolean, nameless boolean, event_id text, type text, recipient text, detail jsonb)
-      ON CONFLICT DO NOTHING\``,
-  to: `source smallint, twin boolean, nameless boolean, event_id text, type text, recipient text, detail jsonb)\``,
-};
-
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: "answer-before-commit",
@@ -42,9 +35,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "no-on-conflict",
-    description: "the inserts of messages and events have no ON CONFLICT",
+    description: "the insert of messages has no ON CONFLICT",
     edits: [
-      EVENT_CONFLICT,
       {
         file: "src/ledger/statements.ts",
         from: "        ON CONFLICT DO NOTHING\n        RETURNING id, message_id, source",
@@ -56,13 +48,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "no-exactly-once",
-    description: "events have no ON CONFLICT, no primary key, and nobody looks which of them are held",
+    description: "no index keeps an event's id from coming twice, and nobody looks which of them are held",
     edits: [
-      EVENT_CONFLICT,
       {
-        file: "sql/0001_ledger.sql",
-        from: "  detail jsonb NOT NULL,\n  PRIMARY KEY (message, event_id)\n);",
-        to: "  detail jsonb NOT NULL\n);",
+        file: "sql/0012_event_identity.sql",
+        from: "CREATE UNIQUE INDEX events_identity",
+        to: "CREATE INDEX events_identity",
       },
       {
         file: "src/ledger/project.ts",

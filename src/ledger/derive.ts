@@ -3,7 +3,7 @@ import type { Connection } from "../postgres/pool.ts";
 import type { ParsedEvent } from "./event.ts";
 import type { JsonObject } from "./json.ts";
 import { mergeStates, stateOf, type MessageState } from "./merge.ts";
-import { likenessOf, LIKENESS_KEYS } from "./plan.ts";
+import { DECIDING_KEYS, likenessOf } from "./plan.ts";
 
 /** What the events of a message come to. */
 export interface Derived {
@@ -26,9 +26,6 @@ interface HeldRow {
   isWebhook: boolean;
   detail: JsonObject;
 }
-
-/** The keys of an event's detail that decide its meaning or its likeness. */
-const DECIDING_KEYS = [...LIKENESS_KEYS, "type"];
 
 /**
  * Works out from their events what these messages must look like, by the rules that filed them. Fetches the events bit by

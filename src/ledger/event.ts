@@ -11,7 +11,7 @@ import {
   RECIPIENT_CHARS_MAX,
 } from "../limits.ts";
 import { SYSTEM_KEYS } from "../sendgrid/wire.ts";
-import { canonicalJson, isDeeperThan, isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { bareObject, canonicalJson, isDeeperThan, isJsonObject, type Json, type JsonObject } from "./json.ts";
 
 /** An item of a receipt, read. What is a column stands here; the rest of the item is in `detail`, `args` or `categories`. */
 export interface ParsedEvent {
@@ -55,7 +55,7 @@ export function readItem(item: Json, ordinal: number): ReadItem {
   const occurredAtMs = readTimestamp(timestamp);
   if (occurredAtMs === undefined) return { reason: "bad_timestamp" };
 
-  const detail: JsonObject = Object.create(null) as JsonObject;
+  const detail: JsonObject = bareObject();
   const { args, leftOver } = readArgs(item);
   for (const [key, value] of Object.entries(item)) {
     if (SYSTEM_KEYS.has(key) ? !COLUMN_KEYS.has(key) : leftOver.has(key)) detail[key] = value;
@@ -143,7 +143,7 @@ function readCategories(item: JsonObject, detail: JsonObject): string[] {
 
 /** Custom args are whatever SendGrid does not write itself, each as text: that is what they are searched by. */
 function readArgs(item: JsonObject): { args: Record<string, string>; leftOver: ReadonlySet<string> } {
-  const args: Record<string, string> = Object.create(null) as Record<string, string>;
+  const args = bareObject<string>();
   const leftOver = new Set<string>();
   let bytes = 0;
   for (const [key, value] of Object.entries(item)) {

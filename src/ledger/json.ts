@@ -5,6 +5,15 @@ export interface JsonObject {
   [key: string]: Json;
 }
 
+/** Makes objects in which `__proto__` is a key like any other, as `Object.create(null)` does: but that makes slow ones, of twice the size. */
+const Bare = function () {} as unknown as { new (): object; prototype: unknown };
+Bare.prototype = Object.create(null);
+
+/** An object without keys, and without any that it would inherit. */
+export function bareObject<T>(): Record<string, T> {
+  return new Bare() as Record<string, T>;
+}
+
 /** A number that loses digits in a double is written with so many of them, or with an exponent. */
 const DELICATE_NUMBER = /[:[,]\s*-?(?:[\d.]{16}|\d[\d.]*[eE])/;
 /** What jsonb refuses: U+0000 and halves of surrogate pairs, which only an escape can bring. */
@@ -49,8 +58,7 @@ export function sanitise(value: Json): Json {
   }
   if (value === null || typeof value !== "object") return value;
   let changed = false;
-  // Without a prototype, so that a key named __proto__ is a key like any other.
-  const clean: JsonObject = Object.create(null) as JsonObject;
+  const clean: JsonObject = bareObject();
   for (const [key, member] of Object.entries(value)) {
     const cleanKey = sanitiseText(key);
     const cleanMember = sanitise(member);

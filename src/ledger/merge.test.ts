@@ -4,7 +4,7 @@ import { arbitraryItems } from "../../test/arbitrary-item.ts";
 import { readItem, type ParsedEvent } from "./event.ts";
 import type { JsonObject } from "./json.ts";
 import { mergeStates, type MessageState } from "./merge.ts";
-import { groupByMessage, planMessage, type HeldEvent, likenessOf } from "./plan.ts";
+import { batchEvent, groupByMessage, planMessage, type HeldEvent, likenessOf } from "./plan.ts";
 
 function event(item: Record<string, unknown>): ParsedEvent {
   const read = readItem({ timestamp: 1764511327, sg_message_id: "m1", ...(item as JsonObject) }, 0);
@@ -17,7 +17,7 @@ function stateAfter(batches: readonly (readonly ParsedEvent[])[]): MessageState 
   let state: MessageState | undefined;
   const held: HeldEvent[] = [];
   for (const batch of batches) {
-    for (const group of groupByMessage(batch.map((entry) => ({ event: entry, source: 1, receipt: 1 })))) {
+    for (const group of groupByMessage(batch.map((entry) => batchEvent({ event: entry, source: 1, receipt: 1 })))) {
       const plan = planMessage(group, held);
       for (const { event: stored } of plan.events)
         held.push({ eventId: stored.eventId, likeness: likenessOf(stored), seen: stored });

@@ -1,4 +1,5 @@
 import { compareBytes, type ParsedEvent } from "./event.ts";
+import { bareObject } from "./json.ts";
 
 /** Delivery states by rank: the highest one reached is a message's state, whenever its event arrived. */
 export const DELIVERY_RANK = [
@@ -170,7 +171,7 @@ function leastBytes(a: string, b: string): string {
 function mergeArgs(a: Record<string, string>, b: Record<string, string>): Record<string, string> {
   // The events of a message nearly always say the same.
   if (hasAll(a, b)) return a;
-  const merged = Object.assign(Object.create(null) as Record<string, string>, a);
+  const merged = Object.assign(bareObject<string>(), a);
   for (const [key, value] of Object.entries(b)) {
     const known = merged[key];
     merged[key] = known === undefined || compareBytes(known, value) < 0 ? value : known;

@@ -1,5 +1,7 @@
+import { REPAIR_COPY } from "../repair-item.ts";
+import { fixedColumns } from "./event-row.ts";
 import { compareBytes, type ParsedEvent } from "./event.ts";
-import { canonicalJson } from "./json.ts";
+import { bareObject, canonicalJson, type Json } from "./json.ts";
 import { mergeStates, stateOf, type MessageState } from "./merge.ts";
 import type { Seen } from "./same-event.ts";
 
@@ -10,6 +12,22 @@ export interface BatchEvent {
   /** null: of an order. */
   receipt: number | null;
   order?: OrderOf | undefined;
+  /** What of its row stands fast before it is filed. */
+  fixed: Buffer;
+}
+
+/**
+ * An event that is to be filed. Of its detail only what filing looks at is kept beside the row: half of the projector's time
+ * went into moving what waits for its turn about in memory, and now a quarter of less.
+ */
+export function batchEvent(entry: Omit<BatchEvent, "fixed">): BatchEvent {
+  const { event, source, receipt, order } = entry;
+  const detail = bareObject<Json>();
+  for (const key of FILING_KEYS) {
+    const value = event.detail[key];
+    if (value !== undefined) detail[key] = value;
+  }
+  return { event: { ...event, detail }, source, receipt, order, fixed: fixedColumns(entry) };
 }
 
 /** What is to be known of a repair order while its event is filed. */
@@ -123,3 +141,7 @@ export function likenessOf(event: Pick<ParsedEvent, "type" | "occurredAtMs" | "r
 
 /** The keys of an event's detail that make its likeness. */
 export const LIKENESS_KEYS = ["url", "attempt", "reason", "sg_machine_open"] as const;
+/** Those that decide its meaning or its likeness. */
+export const DECIDING_KEYS = [...LIKENESS_KEYS, "type"] as const;
+/** Those that filing looks at. */
+const FILING_KEYS = [...DECIDING_KEYS, REPAIR_COPY] as const;

@@ -1,8 +1,9 @@
 import { ARG_KEYS_MAX, NOTIFY_BYTES_MAX, NOTIFY_EVENTS_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
+import { copyEvents } from "./copy-events.ts";
 import { readHeldEvents } from "./held-events.ts";
-import { parseReceipt } from "./parse.ts";
-import { groupByMessage, type BatchEvent, type MessageGroup, type MessagePlan } from "./plan.ts";
+import type { BatchEvent, MessageGroup, MessagePlan } from "./plan.ts";
+import type { PreparedBatch } from "./prepare.ts";
 import { addRates, countRate, countRetries, type Rates } from "./rates.ts";
 import { planGroup } from "./repair-plan.ts";
 import { countReflagged, settleReplaced, type Reflagged } from "./replace.ts";
@@ -10,17 +11,15 @@ import {
   deleteFromInbox,
   findSeen,
   insertArgKeys,
-  insertEvents,
   insertQuarantined,
   insertUnseenMessages,
   lockMessages,
   mergeIntoMessages,
   removeReplaced,
   type NewEvent,
-  type ReceiptBody,
   type ReceiptQuarantine,
 } from "./statements.ts";
-import { addTallies, tallyOf, type Tallies, type Tally } from "./tally.ts";
+import { addTallies, type Tally } from "./tally.ts";
 
 export interface ProjectOptions {
   settleSeconds: number;
@@ -45,24 +44,19 @@ export interface Projected {
  */
 export async function projectReceipts(
   tx: Connection,
-  receipts: readonly ReceiptBody[],
+  batch: PreparedBatch,
   retry: number,
   options: ProjectOptions,
 ): Promise<Projected> {
-  const tallies: Tallies = new Map();
-  const receiptTally = new Map(
-    receipts.map(({ id, receivedAt, source }) => [id, tallyOf(tallies, receivedAt, source)]),
-  );
-  const { events, quarantined } = parseAll(receipts, receiptTally);
-
-  const filed = await fileEvents(tx, events, options.settleSeconds);
+  const { receipts, events, groups, quarantined, tallies, tallyOfReceipt } = batch;
+  const filed = await fileGroups(tx, groups, options.settleSeconds);
   const quarantinedRows = await insertQuarantined(tx, quarantined);
   const argKeys = argKeysOf(events, options.knownArgKeys);
   if (argKeys.length > 0) await insertArgKeys(tx, argKeys, ARG_KEYS_MAX);
 
-  countFiled(receiptTally, filed);
+  countFiled(tallyOfReceipt, filed);
   countReflagged(tallies, filed.reflagged);
-  countQuarantined(receiptTally, quarantined, quarantinedRows);
+  countQuarantined(tallyOfReceipt, quarantined, quarantinedRows);
   const [firstTally] = tallies.values();
   if (firstTally !== undefined && retry > 0) {
     firstTally.retries += retry;
@@ -84,26 +78,6 @@ export async function projectReceipts(
   };
 }
 
-function parseAll(
-  receipts: readonly ReceiptBody[],
-  tallies: ReadonlyMap<number, Tally>,
-): { events: BatchEvent[]; quarantined: ReceiptQuarantine[] } {
-  const events: BatchEvent[] = [];
-  const quarantined: ReceiptQuarantine[] = [];
-  for (const { id, receivedAt, source, body } of receipts) {
-    const parsed = parseReceipt(body);
-    const tally = tallies.get(id);
-    if (tally !== undefined) {
-      tally.receipts += 1;
-      tally.accepted += parsed.accepted;
-      tally.sanitised += parsed.sanitised;
-    }
-    for (const event of parsed.events) events.push({ event, source, receipt: id });
-    for (const item of parsed.quarantined) quarantined.push({ receipt: id, receivedAt, source, item });
-  }
-  return { events, quarantined };
-}
-
 export interface Filed {
   /** Rows that PostgreSQL says it inserted. */
   stored: number;
@@ -119,8 +93,12 @@ export interface Filed {
  * Stores the events that are new and merges them into their messages, in the caller's transaction. What takes the place of
  * a repaired event is new, and the repaired one goes in the same transaction; both stay traceable by their repair.
  */
-export async function fileEvents(tx: Connection, events: readonly BatchEvent[], settleSeconds: number): Promise<Filed> {
-  const plans = await planAndInsertMessages(tx, groupByMessage(events), settleSeconds);
+export async function fileGroups(
+  tx: Connection,
+  groups: readonly MessageGroup[],
+  settleSeconds: number,
+): Promise<Filed> {
+  const plans = await planAndInsertMessages(tx, groups, settleSeconds);
   const newEvents = plans.flatMap(({ message, plan }) => plan.events.map((event): NewEvent => ({ ...event, message })));
   const replaced = plans.flatMap(({ message, plan }) =>
     plan.repairs === undefined
@@ -132,7 +110,7 @@ export async function fileEvents(tx: Connection, events: readonly BatchEvent[], 
         })),
   );
   if (replaced.length > 0) await removeReplaced(tx, replaced);
-  const stored = newEvents.length === 0 ? 0 : await insertEvents(tx, newEvents);
+  const stored = newEvents.length === 0 ? 0 : await copyEvents(tx, newEvents);
   const changes = plans.flatMap(({ message, plan, isNew, group }) =>
     isNew || plan.state === undefined || group.messageId === null ? [] : [{ message, state: plan.state }],
   );

@@ -11,9 +11,10 @@ import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { DeadlockRetriesExhausted, transaction, type TransactionOptions } from "../postgres/transaction.ts";
+import { prepareBatch } from "./prepare.ts";
 import { projectReceipts, type Projected } from "./project.ts";
 import { addRates, countRetries, type Rates } from "./rates.ts";
-import { claimDue, claimThese, readBodies, type ClaimedReceipt } from "./statements.ts";
+import { claimDue, claimThese, type ClaimedReceipt } from "./statements.ts";
 import { addTallies, tallyOf, type Tallies, type Tally } from "./tally.ts";
 
 export interface ProjectorOptions {
@@ -43,13 +44,17 @@ type BatchOutcome = { claimed: 0 } | { claimed: number; projected: Projected } |
  *
  * A batch that fails is halved until the guilty receipt stands alone; that one stays in the inbox and is tried again
  * with growing delay, and its neighbours go on (promise P4). Nothing is ever dropped.
+ *
+ * One batch at a time: to claim and parse the next while PostgreSQL files this one gave 4 % more events a second, for 13 %
+ * more CPU.
  */
 export function createProjector(options: ProjectorOptions): Projector {
   const { pool, log, settleSeconds, onProjected, onDeadlock, wait } = options;
   const knownArgKeys = new Set<string>();
+  const claimNext = createClaims();
 
   /** Claims and files in one transaction. The claim is part of it, so a retry claims anew. */
-  async function projectBatch(claim: (tx: Connection) => Promise<ClaimedReceipt[]>): Promise<BatchOutcome> {
+  async function projectBatch(claim: (tx: Connection) => Promise<readonly ClaimedReceipt[]>): Promise<BatchOutcome> {
     let batch: readonly ClaimedReceipt[] = [];
     let first: ClaimedReceipt | undefined;
     try {
@@ -58,10 +63,10 @@ export function createProjector(options: ProjectorOptions): Projector {
         pool,
         async (tx, retry) => {
           retries = retry;
-          batch = withinBytes(await claim(tx));
+          batch = await claim(tx);
           if (batch.length === 0) return undefined;
           first ??= batch[0];
-          return projectReceipts(tx, await readBodies(tx, batch), retry, { settleSeconds, knownArgKeys });
+          return projectReceipts(tx, await prepareBatch(tx, batch), retry, { settleSeconds, knownArgKeys });
         },
         { onRetry: () => onDeadlock?.("retried"), ...(wait === undefined ? {} : { wait }) },
       );
@@ -107,12 +112,24 @@ export function createProjector(options: ProjectorOptions): Projector {
     }
   }
 
-  async function tick(): Promise<boolean> {
-    const outcome = await projectBatch((tx) => claimDue(tx, PROJECT_RECEIPTS_MAX));
-    return outcome.claimed > 0;
-  }
+  const tick = async (): Promise<boolean> => (await projectBatch(claimNext)).claimed > 0;
 
   return { tick, ...createLoop({ name: "projector", log, tick, ...WAITS }) };
+}
+
+/**
+ * Claims as many receipts as fit a batch. About as many as last time are tried: what is locked and not taken is written to
+ * for nothing, and passed over by other projectors.
+ */
+function createClaims(): (tx: Connection) => Promise<readonly ClaimedReceipt[]> {
+  let receiptsMax = PROJECT_RECEIPTS_MAX;
+  return async (tx) => {
+    const due = await claimDue(tx, receiptsMax);
+    const receipts = withinBytes(due);
+    if (receipts.length < due.length) receiptsMax = receipts.length + 1;
+    else if (due.length === receiptsMax) receiptsMax = Math.min(receiptsMax * 2, PROJECT_RECEIPTS_MAX);
+    return receipts;
+  };
 }
 
 /** As many receipts from the front as fit the byte limit, and at least one. The others' locks end with the transaction. */

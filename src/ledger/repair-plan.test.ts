@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ParsedEvent } from "./event.ts";
-import { groupByMessage, likenessOf, type BatchEvent, type HeldEvent } from "./plan.ts";
+import { batchEvent, groupByMessage, likenessOf, type BatchEvent, type HeldEvent } from "./plan.ts";
 import { readRepairItem, repairCopy } from "./repair-item.ts";
 import { planGroup } from "./repair-plan.ts";
 import { hasOwnId, isSameEvent } from "./same-event.ts";
@@ -13,11 +13,12 @@ function event(item: Record<string, unknown> = {}): ParsedEvent {
   return read;
 }
 
-const webhook = (item: Record<string, unknown>): BatchEvent => ({ event: event(item), source: 1, receipt: 1 });
+const webhook = (item: Record<string, unknown>): BatchEvent =>
+  batchEvent({ event: event(item), source: 1, receipt: 1 });
 let gaps = 0;
 function order(item: Record<string, unknown> = {}): BatchEvent {
   gaps += 1;
-  return { event: event(item), source: 1, receipt: null, order: { gap: gaps, origin: "messages" } };
+  return batchEvent({ event: event(item), source: 1, receipt: null, order: { gap: gaps, origin: "messages" } });
 }
 
 /** What is held after these batches, each planned on what those before it left. */

@@ -3,8 +3,8 @@ import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
-import type { BatchEvent, OrderOf } from "./plan.ts";
-import { argKeysOf, fileEvents, notifyFiled, type Filed } from "./project.ts";
+import { batchEvent, groupByMessage, type OrderOf } from "./plan.ts";
+import { argKeysOf, fileGroups, notifyFiled, type Filed } from "./project.ts";
 import { readRepairItem } from "./repair-item.ts";
 import { countReflagged } from "./replace.ts";
 import { insertArgKeys } from "./statements.ts";
@@ -108,11 +108,11 @@ async function withoutFiled(tx: Connection, orders: readonly Order[]): Promise<O
 }
 
 async function carryOut(tx: Connection, orders: readonly Order[], settleSeconds: number): Promise<Repaired> {
-  const events = orders.flatMap(({ gap, origin, source, item }): BatchEvent[] => {
+  const events = orders.flatMap(({ gap, origin, source, item }) => {
     const event = readRepairItem(item);
-    return event === undefined ? [] : [{ event, source, receipt: null, order: { gap, origin } }];
+    return event === undefined ? [] : [batchEvent({ event, source, receipt: null, order: { gap, origin } })];
   });
-  const filed = await fileEvents(tx, events, settleSeconds);
+  const filed = await fileGroups(tx, groupByMessage(events), settleSeconds);
   const argKeys = argKeysOf(events);
   if (argKeys.length > 0) await insertArgKeys(tx, argKeys, ARG_KEYS_MAX);
   const outcomes = outcomesOf(orders, filed);

@@ -6,8 +6,8 @@ import { correctMessages, type Corrected } from "./correct.ts";
 import { dryRun } from "./dry-run.ts";
 import type { MessageExtras } from "./merge.ts";
 import { checkPageMessages, extrasOf } from "./message-check.ts";
-import type { BatchEvent } from "./plan.ts";
-import { argKeysOf, fileEvents, notifyFiled } from "./project.ts";
+import { batchEvent, groupByMessage, type BatchEvent } from "./plan.ts";
+import { argKeysOf, fileGroups, notifyFiled } from "./project.ts";
 import { createRead } from "./read.ts";
 import { readReceiptPage, type ReceiptPage, type ReceiptRange } from "./receipt-page.ts";
 import { correctTally, type TallyChange } from "./recount.ts";
@@ -139,7 +139,7 @@ function missingOf({ items, quarantined }: Account): Pick<Survey, "missing" | "q
   return {
     missing: items
       .filter(({ fate }) => fate === "missing")
-      .map(({ event, receipt }) => ({ event, source: receipt.source, receipt: receipt.id })),
+      .map(({ event, receipt }) => batchEvent({ event, source: receipt.source, receipt: receipt.id })),
     quarantined: quarantined
       .filter(({ row }) => row === undefined)
       .map(({ receipt, item }) => ({
@@ -186,7 +186,7 @@ async function fileMissing(tx: Connection, found: Survey, settleSeconds: number)
   const events = [
     ...found.missing,
     ...readable.flatMap(({ receipt, events: items }) =>
-      items.map((event): BatchEvent => ({ event, source: receipt.source, receipt: receipt.id })),
+      items.map((event) => batchEvent({ event, source: receipt.source, receipt: receipt.id })),
     ),
   ];
   const quarantined = [
@@ -195,7 +195,7 @@ async function fileMissing(tx: Connection, found: Survey, settleSeconds: number)
       items.map((item) => ({ receipt: receipt.id, receivedAt: receipt.receivedAt, source: receipt.source, item })),
     ),
   ];
-  const { stored, newEvents, reflagged } = await fileEvents(tx, events, settleSeconds);
+  const { stored, newEvents, reflagged } = await fileGroups(tx, groupByMessage(events), settleSeconds);
   const rows = await insertQuarantined(tx, quarantined);
   await markReplayed(
     tx,

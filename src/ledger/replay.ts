@@ -5,7 +5,8 @@ import type { Connection, Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 import type { QuarantineReason } from "./event.ts";
 import { parseItem, parseReceipt, WHOLE_BODY, type ParsedReceipt } from "./parse.ts";
-import { argKeysOf, fileEvents, notifyFiled } from "./project.ts";
+import { batchEvent, groupByMessage } from "./plan.ts";
+import { argKeysOf, fileGroups, notifyFiled } from "./project.ts";
 import { countReflagged } from "./replace.ts";
 import { insertArgKeys, insertQuarantined, markReplayed } from "./statements.ts";
 import { addTallies, tallyOf, type Tallies } from "./tally.ts";
@@ -94,8 +95,8 @@ async function file(
   settleSeconds: number,
 ): Promise<{ stored: number; duplicate: number }> {
   const { receipt, receivedAt, source } = item;
-  const events = parsed.events.map((event) => ({ event, source, receipt }));
-  const { stored, newEvents, duplicates, reflagged } = await fileEvents(tx, events, settleSeconds);
+  const events = parsed.events.map((event) => batchEvent({ event, source, receipt }));
+  const { stored, newEvents, duplicates, reflagged } = await fileGroups(tx, groupByMessage(events), settleSeconds);
   const requarantined = await insertQuarantined(
     tx,
     parsed.quarantined.map((entry) => ({ receipt, receivedAt, source, item: entry })),

@@ -1,5 +1,7 @@
+import { isEventId } from "../event-id.ts";
 import type { Connection } from "../postgres/pool.ts";
-import { unpackBody, type PackedBody } from "../receipt-body.ts";
+import type { PackedBody } from "../receipt-body.ts";
+import { isoTime } from "./iso-time.ts";
 import { COUNTS, EARLIEST, LATEST, type MessageState } from "./merge.ts";
 import type { QuarantinedItem } from "./parse.ts";
 import type { MessageGroup, PlannedEvent } from "./plan.ts";
@@ -41,15 +43,14 @@ export async function claimThese(tx: Connection, receipts: readonly number[]): P
   return claimed.rows;
 }
 
-export interface ReceiptBody {
+export interface ReceiptBody extends PackedBody {
   id: number;
   receivedAt: Date;
   source: number;
-  body: Buffer;
 }
 
 export async function readBodies(tx: Connection, claimed: readonly ClaimedReceipt[]): Promise<ReceiptBody[]> {
-  const bodies = await tx.query<Omit<ReceiptBody, "body"> & PackedBody>({
+  const bodies = await tx.query<ReceiptBody>({
     name: "read bodies",
     // The times let PostgreSQL look only into the partitions that can hold these receipts.
     text: `SELECT id, received_at AS "receivedAt", source, codec, bytes, body FROM receipts
@@ -60,12 +61,7 @@ export async function readBodies(tx: Connection, claimed: readonly ClaimedReceip
       new Date(Math.max(...claimed.map(({ receivedAt }) => receivedAt.getTime()))),
     ],
   });
-  return bodies.rows.map(({ id, receivedAt, source, ...packed }) => ({
-    id,
-    receivedAt,
-    source,
-    body: unpackBody(packed),
-  }));
+  return bodies.rows;
 }
 
 export interface MessageRow {
@@ -192,45 +188,13 @@ export async function removeReplaced(tx: Connection, replaced: readonly Replacem
         FROM replaced AS row WHERE r.message = row.message AND r.event_id = row.event_id
           AND r.outcome = 'filed' AND r.replaced_at IS NULL
       )
-      DELETE FROM events AS e USING replaced AS row WHERE e.message = row.message AND e.event_id = row.event_id`,
+      DELETE FROM events AS e USING replaced AS row WHERE e.message = row.message AND ${isEventId("e.event_id", "row.event_id")}`,
     values: [JSON.stringify(rows)],
   });
 }
 
 export interface NewEvent extends PlannedEvent {
   message: number;
-}
-
-/**
- * Stores events. The primary key has the last word on what is new (promise P2).
- *
- * @returns how many rows were really inserted.
- */
-export async function insertEvents(tx: Connection, events: readonly NewEvent[]): Promise<number> {
-  const rows = events.map(({ message, event, source, receipt, twin, order }) => ({
-    message,
-    occurred_at: isoTime(event.occurredAtMs),
-    receipt,
-    ordinal: event.ordinal,
-    source,
-    twin,
-    nameless: event.messageId === null,
-    event_id: event.eventId,
-    type: event.type,
-    recipient: event.recipient,
-    detail: event.detail,
-    origin: order?.origin,
-  }));
-  const inserted = await tx.query({
-    name: "insert events",
-    text: `INSERT INTO events (message, occurred_at, receipt, ordinal, origin, source, twin, nameless, event_id, type, recipient, detail)
-      SELECT message, occurred_at, receipt, ordinal, coalesce(origin, 'webhook'), source, twin, nameless, event_id, type, recipient, detail
-      FROM jsonb_to_recordset($1::jsonb) AS row (message bigint, occurred_at timestamptz, receipt bigint, ordinal integer,
-        origin origin, source smallint, twin boolean, nameless boolean, event_id text, type text, recipient text, detail jsonb)
-      ON CONFLICT DO NOTHING`,
-    values: [JSON.stringify(rows)],
-  });
-  return inserted.rowCount ?? 0;
 }
 
 /**
@@ -295,7 +259,7 @@ export async function setTwins(tx: Connection, changes: readonly TwinChange[]): 
   await tx.query(
     `UPDATE events AS e SET twin = row.twin
      FROM jsonb_to_recordset($1::jsonb) AS row (message bigint, "eventId" text, twin boolean)
-     WHERE e.message = row.message AND e.event_id = row."eventId"`,
+     WHERE e.message = row.message AND ${isEventId("e.event_id", 'row."eventId"')}`,
     [JSON.stringify(changes)],
   );
 }
@@ -346,12 +310,4 @@ function stateRow(state: MessageState): Record<string, unknown> {
     if (milliseconds !== undefined) row[column] = isoTime(milliseconds);
   }
   return row;
-}
-
-let lastTime = { milliseconds: 0, text: new Date(0).toISOString() };
-
-/** The times of a message are often one and the same, and to write a date costs more than to compare a number. */
-function isoTime(milliseconds: number): string {
-  if (lastTime.milliseconds !== milliseconds) lastTime = { milliseconds, text: new Date(milliseconds).toISOString() };
-  return lastTime.text;
 }

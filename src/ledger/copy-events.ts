@@ -1,0 +1,24 @@
+import { finished } from "node:stream/promises";
+import { from as copyFrom } from "pg-copy-streams";
+import type { Connection } from "../postgres/pool.ts";
+import { EVENT_COLUMNS, eventRows } from "./event-row.ts";
+import type { NewEvent } from "./statements.ts";
+
+const COPY = `COPY events (${EVENT_COLUMNS}) FROM STDIN`;
+
+/**
+ * Stores events, by COPY: PostgreSQL takes half the time that it needs for an INSERT from one JSON parameter (it fills whole
+ * pages, and writes one record of its log for each), and the text costs no more to make.
+ *
+ * Invariant (promise P2): the index of identities has the last word on what is new. All that a message holds is known and locked
+ * when its events come here, so none of them can be there; should one be all the same, the transaction fails, and nothing of
+ * it is stored. Tests: project.pg.test.ts, copy-events.pg.test.ts.
+ *
+ * @returns how many rows PostgreSQL says it stored.
+ */
+export async function copyEvents(tx: Connection, events: readonly NewEvent[]): Promise<number> {
+  const copy = tx.query(copyFrom(COPY));
+  copy.end(eventRows(events));
+  await finished(copy);
+  return copy.rowCount;
+}

@@ -1,0 +1,40 @@
+import type { Connection } from "../postgres/pool.ts";
+import { unpackBody } from "../receipt-body.ts";
+import { parseReceipt } from "./parse.ts";
+import { batchEvent, groupByMessage, type BatchEvent, type MessageGroup } from "./plan.ts";
+import { readBodies, type ClaimedReceipt, type ReceiptQuarantine } from "./statements.ts";
+import { tallyOf, type Tallies, type Tally } from "./tally.ts";
+
+/** Claimed receipts, read: all of their projection that needs to know nothing of the ledger. */
+export interface PreparedBatch {
+  receipts: readonly { id: number; source: number }[];
+  events: readonly BatchEvent[];
+  groups: readonly MessageGroup[];
+  quarantined: readonly ReceiptQuarantine[];
+  tallies: Tallies;
+  /** The tally of each receipt's hour and source. */
+  tallyOfReceipt: ReadonlyMap<number, Tally>;
+}
+
+/** Reads and parses what was claimed. */
+export async function prepareBatch(tx: Connection, claimed: readonly ClaimedReceipt[]): Promise<PreparedBatch> {
+  const receipts = await readBodies(tx, claimed);
+  const tallies: Tallies = new Map();
+  const tallyOfReceipt = new Map<number, Tally>();
+  const events: BatchEvent[] = [];
+  const quarantined: ReceiptQuarantine[] = [];
+  for (const { id, receivedAt, source, ...packed } of receipts) {
+    const parsed = parseReceipt(unpackBody(packed));
+    const tally = tallyOf(tallies, receivedAt, source);
+    tallyOfReceipt.set(id, tally);
+    tally.receipts += 1;
+    tally.accepted += parsed.accepted;
+    tally.sanitised += parsed.sanitised;
+    for (const event of parsed.events) {
+      events.push(batchEvent({ event, source, receipt: id }));
+    }
+    for (const item of parsed.quarantined) quarantined.push({ receipt: id, receivedAt, source, item });
+  }
+  const groups = groupByMessage(events);
+  return { receipts, events, groups, quarantined, tallies, tallyOfReceipt };
+}
