@@ -1,14 +1,14 @@
 import { ARG_KEYS_MAX, NOTIFY_BYTES_MAX, NOTIFY_EVENTS_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
+import { closeBatch } from "./close-batch.ts";
 import { copyEvents } from "./copy-events.ts";
 import { readHeldEvents } from "./held-events.ts";
 import type { BatchEvent, MessageGroup, MessagePlan } from "./plan.ts";
 import type { PreparedBatch } from "./prepare.ts";
-import { addRates, countRate, countRetries, type Rates } from "./rates.ts";
+import { countRate, countRetries, type Rates } from "./rates.ts";
 import { planGroup } from "./repair-plan.ts";
 import { countReflagged, settleReplaced, type Reflagged } from "./replace.ts";
 import {
-  deleteFromInbox,
   findSeen,
   insertArgKeys,
   insertQuarantined,
@@ -19,7 +19,7 @@ import {
   type NewEvent,
   type ReceiptQuarantine,
 } from "./statements.ts";
-import { addTallies, type Tally } from "./tally.ts";
+import type { Tally } from "./tally.ts";
 
 export interface ProjectOptions {
   settleSeconds: number;
@@ -62,13 +62,12 @@ export async function projectReceipts(
     firstTally.retries += retry;
     firstTally.rescued += 1;
   }
-  await deleteFromInbox(
-    tx,
-    receipts.map(({ id }) => id),
-  );
-  await addTallies(tx, tallies);
-  await addRates(tx, ratesOf(filed, receipts[0]?.source, retry));
-  await notifyFiled(tx, filed.stored, filed.newEvents);
+  await closeBatch(tx, {
+    receipts: receipts.map(({ id }) => id),
+    tallies,
+    rates: ratesOf(filed, receipts[0]?.source, retry),
+    news: newsOf(filed.stored, filed.newEvents),
+  });
   return {
     receipts: receipts.length,
     stored: filed.stored,
@@ -222,11 +221,20 @@ export function argKeysOf(events: readonly BatchEvent[], known: ReadonlySet<stri
   return [...keys].sort();
 }
 
-/** Tells the live page what was filed, at the commit: as many of the latest events as one notification can carry. */
+/** Tells the live page what was filed, at the commit. */
 export async function notifyFiled(tx: Connection, filed: number, newEvents: readonly NewEvent[]): Promise<void> {
+  await tx.query({
+    name: "notify filed",
+    text: "SELECT pg_notify('holdfast_filed', $1)",
+    values: [newsOf(filed, newEvents)],
+  });
+}
+
+/** How many events were filed, and as many of the latest as one notification can carry. */
+function newsOf(filed: number, newEvents: readonly NewEvent[]): string {
   const latest = newEvents.toSorted((a, b) => a.event.occurredAtMs - b.event.occurredAtMs).slice(-NOTIFY_EVENTS_MAX);
   const events = latest.map(({ message, event }) => [message, event.eventId]);
   const payload = (): string => JSON.stringify({ filed, events });
   while (Buffer.byteLength(payload()) > NOTIFY_BYTES_MAX) events.shift();
-  await tx.query({ name: "notify filed", text: "SELECT pg_notify('holdfast_filed', $1)", values: [payload()] });
+  return payload();
 }

@@ -58,18 +58,24 @@ const STEP_SECONDS = RATE_STEPS.map(({ seconds }) => seconds);
  */
 export async function addRates(tx: Queryable, rates: Rates): Promise<void> {
   if (rates.size === 0) return;
-  const rows = Array.from(rates, ([source, counts]) => ({ source, ...counts }));
-  await tx.query({
-    name: "add rates",
-    text: `INSERT INTO rates (step, at, source, ${RATE_COLUMNS.join(", ")})
-      SELECT step, date_bin(make_interval(secs => step), now(), 'epoch'), source, ${RATE_COLUMNS.join(", ")}
-      FROM unnest($1::integer[]) AS step, jsonb_to_recordset($2::jsonb)
-        AS row (source smallint, ${RATE_COLUMNS.map((column) => `${column} integer`).join(", ")})
-      ORDER BY 1, 2, 3
-      ON CONFLICT (step, at, source) DO UPDATE
-      SET ${RATE_COLUMNS.map((column) => `${column} = rates.${column} + excluded.${column}`).join(", ")}`,
-    values: [STEP_SECONDS, JSON.stringify(rows)],
-  });
+  await tx.query({ name: "add rates", text: rateInsert("$1"), values: [rateRows(rates)] });
+}
+
+/** SQL that adds to the buckets, once `condition` is known to be true. `rows` is the parameter that has `rateRows`. */
+export function rateInsert(rows: string, condition = "true"): string {
+  return `INSERT INTO rates (step, at, source, ${RATE_COLUMNS.join(", ")})
+    SELECT step, date_bin(make_interval(secs => step), now(), 'epoch'), source, ${RATE_COLUMNS.join(", ")}
+    FROM unnest(ARRAY[${STEP_SECONDS.join(", ")}]) AS step, jsonb_to_recordset(${rows}::jsonb)
+      AS row (source smallint, ${RATE_COLUMNS.map((column) => `${column} integer`).join(", ")})
+    WHERE ${condition}
+    ORDER BY 1, 2, 3
+    ON CONFLICT (step, at, source) DO UPDATE
+    SET ${RATE_COLUMNS.map((column) => `${column} = rates.${column} + excluded.${column}`).join(", ")}`;
+}
+
+/** JSON of rates. */
+export function rateRows(rates: Rates): string {
+  return JSON.stringify(Array.from(rates, ([source, counts]) => ({ source, ...counts })));
 }
 
 const PRUNE_MS = 10 * 60_000;

@@ -298,10 +298,6 @@ export async function insertArgKeys(tx: Connection, keys: readonly string[], key
   );
 }
 
-export async function deleteFromInbox(tx: Connection, receipts: readonly number[]): Promise<void> {
-  await tx.query({ name: "delete from inbox", text: "DELETE FROM inbox WHERE receipt = ANY ($1)", values: [receipts] });
-}
-
 function stateRow(state: MessageState): Record<string, unknown> {
   const { delivery, source, recipient, categories, args, counts } = state;
   const row: Record<string, unknown> = { ...counts, delivery, source, recipient, categories, args };

@@ -65,16 +65,23 @@ export function tallyOf(tallies: Tallies, receivedAt: Date, source: number): Hou
  * projector of a source writes the same row.
  */
 export async function addTallies(tx: Queryable, tallies: Tallies): Promise<void> {
-  const rows = [...tallies.values()].sort((a, b) => a.hour.getTime() - b.hour.getTime() || a.source - b.source);
-  if (rows.length === 0) return;
-  await tx.query({
-    name: "add tallies",
-    text: `INSERT INTO tallies (hour, source, ${COLUMNS.join(", ")})
-      SELECT hour, source, ${COLUMNS.join(", ")}
-      FROM jsonb_to_recordset($1::jsonb) AS row (hour timestamptz, source smallint, ${COLUMNS.map((column) => `${column} bigint`).join(", ")})
-      ON CONFLICT (hour, source) DO UPDATE SET ${COLUMNS.map((column) => `${column} = tallies.${column} + excluded.${column}`).join(", ")}`,
-    values: [JSON.stringify(rows)],
-  });
+  if (tallies.size === 0) return;
+  await tx.query({ name: "add tallies", text: tallyInsert("$1"), values: [tallyRows(tallies)] });
+}
+
+/** SQL that adds to the tallies. `rows` is the parameter that has `tallyRows`. */
+export function tallyInsert(rows: string): string {
+  return `INSERT INTO tallies (hour, source, ${COLUMNS.join(", ")})
+    SELECT hour, source, ${COLUMNS.join(", ")}
+    FROM jsonb_to_recordset(${rows}::jsonb) AS row (hour timestamptz, source smallint, ${COLUMNS.map((column) => `${column} bigint`).join(", ")})
+    ON CONFLICT (hour, source) DO UPDATE SET ${COLUMNS.map((column) => `${column} = tallies.${column} + excluded.${column}`).join(", ")}`;
+}
+
+/** JSON of tallies, in the order in which their rows are locked. */
+export function tallyRows(tallies: Tallies): string {
+  return JSON.stringify(
+    [...tallies.values()].sort((a, b) => a.hour.getTime() - b.hour.getTime() || a.source - b.source),
+  );
 }
 
 /** The ledger's tallies of these hours. */
