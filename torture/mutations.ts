@@ -34,19 +34,6 @@ export const MUTATIONS: readonly Mutation[] = [
     expected: /events lost: acknowledged, and not there/,
   },
   {
-    name: "no-on-conflict",
-    description: "the insert of messages has no ON CONFLICT",
-    edits: [
-      {
-        file: "src/ledger/statements.ts",
-        from: "        ON CONFLICT DO NOTHING\n        RETURNING id, message_id, source",
-        to: "        RETURNING id, message_id, source",
-      },
-    ],
-    faults: ["redelivery-storm"],
-    expected: /events lost: acknowledged, and not there/,
-  },
-  {
     name: "no-exactly-once",
     description: "no index keeps an event's id from coming twice, and nobody looks which of them are held",
     edits: [
