@@ -1,7 +1,7 @@
 import { ALERT_CHECK_MS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
-import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
+import { tryLockTransaction } from "../postgres/advisory-lock.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 import type { AlertDelivery } from "./delivery.ts";
@@ -60,10 +60,7 @@ function newsOf({ opened, resolved }: Changes): AlertNews[] {
 }
 
 async function look(tx: Connection, delivery: Pick<AlertDelivery, "findFailing">): Promise<Changes> {
-  const lock = await tx.query<{ taken: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS taken", [
-    ADVISORY_LOCKS.alerts,
-  ]);
-  if (lock.rows[0]?.taken !== true) return { opened: [], resolved: [] };
+  if (!(await tryLockTransaction(tx, "alerts"))) return { opened: [], resolved: [] };
   const findings = [...(await findWrongs(tx)), ...(await delivery.findFailing(tx))];
   const opened = await tx.query<AlertRow & { isNew: boolean }>(
     `INSERT INTO alerts (kind, source, count, since)

@@ -7,7 +7,6 @@ import {
   ENRICH_SECOND_MESSAGES_MAX,
   ENRICH_WINDOW_MESSAGES_MAX,
 } from "../limits.ts";
-import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
 import type { Connection, Queryable } from "../postgres/pool.ts";
 import type { ProviderApi } from "../sendgrid/api-types.ts";
 import type { ChosenSeconds, SecondCount, Target } from "./windows.ts";
@@ -75,14 +74,6 @@ export async function nextTurn(db: Queryable, gatherSeconds: number, now: Now): 
   if (oldest === undefined || !oldest.is_time) return undefined;
   if (oldest.attempts === 0) return "first";
   return oldest.attempts < ENRICH_RETRIES_MAX ? "again" : "last";
-}
-
-/** Whether nobody else is planning, and will not until this transaction ends. */
-export async function isOnlyPlanner(tx: Connection): Promise<boolean> {
-  const { rows } = await tx.query<{ held: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS held", [
-    ADVISORY_LOCKS.enrichment,
-  ]);
-  return rows[0]?.held === true;
 }
 
 /** Takes simulated messages that are due off the queue: SendGrid has never heard of them. Returns how many. */

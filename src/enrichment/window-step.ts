@@ -1,21 +1,12 @@
 import { API_OUTAGE_SECONDS_MAX, ENRICH_CALLS_RESERVED, ENRICH_WINDOW_MESSAGES_MAX } from "../limits.ts";
+import { tryLockTransaction } from "../postgres/advisory-lock.ts";
 import type { Connection, Queryable } from "../postgres/pool.ts";
 import type { ProviderApi } from "../sendgrid/api-types.ts";
 import { takeCall } from "../sendgrid/budget.ts";
 import { askNext } from "./ask.ts";
 import { isAsked, nextAsk, planBatch, type Batch } from "./batch.ts";
 import { DONE, inTransaction, NOTHING_TO_DO, type Context, type Step } from "./context.ts";
-import {
-  claim,
-  countSeconds,
-  dropSimulated,
-  extend,
-  isOnlyPlanner,
-  newLease,
-  nextTurn,
-  release,
-  writeMissing,
-} from "./queue.ts";
+import { claim, countSeconds, dropSimulated, extend, newLease, nextTurn, release, writeMissing } from "./queue.ts";
 import { chooseSeconds } from "./windows.ts";
 
 /** What the windows of one process remember between two calls. */
@@ -75,7 +66,8 @@ async function plan(
   const { api, urgency, state } = options;
   const now = context.now();
   const turn = await nextTurn(tx, context.gatherSeconds, now);
-  if (turn === undefined || !(await isOnlyPlanner(tx))) return NOTHING_TO_DO;
+  // Whoever plans elsewhere has what is due.
+  if (turn === undefined || !(await tryLockTransaction(tx, "enrichment"))) return NOTHING_TO_DO;
   if (!context.enrichSimulated && (await dropSimulated(tx, turn, now)) > 0) return DONE;
   const seconds = await countSeconds(tx, { api, turn }, now);
   const chosen = chooseSeconds(seconds, api, ENRICH_WINDOW_MESSAGES_MAX);

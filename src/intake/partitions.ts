@@ -1,6 +1,6 @@
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
-import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
+import { lockTransaction } from "../postgres/advisory-lock.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 
@@ -29,7 +29,7 @@ export async function ensurePartitions(pool: Pool, now: Date): Promise<void> {
     const to = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1));
     const name = `receipts_${from.toISOString().slice(0, 7).replace("-", "_")}`;
     await transaction(pool, async (tx) => {
-      await tx.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS.partitions]);
+      await lockTransaction(tx, "partitions");
       const known = await tx.query(
         `SELECT FROM pg_class WHERE oid = to_regclass($1)
          UNION ALL (SELECT FROM receipts_default WHERE received_at >= $2 AND received_at < $3 LIMIT 1)`,

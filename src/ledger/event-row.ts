@@ -1,3 +1,4 @@
+import { isoTime } from "./iso-time.ts";
 import type { BatchEvent } from "./plan.ts";
 
 /** The columns of an event's row in the order of `eventRows`: first those that filing decides. */
@@ -12,11 +13,12 @@ const NULL = "\\N";
  */
 export function fixedColumns({ event, source, receipt, order }: Omit<BatchEvent, "fixed">): Buffer {
   const { occurredAtMs, ordinal, messageId, eventId, type, recipient, detail } = event;
-  const at = new Date(occurredAtMs).toISOString();
   const origin = order?.origin ?? "webhook";
   const to = recipient === null ? NULL : escape(recipient);
   const texts = `${escape(eventId)}\t${escape(type)}\t${to}\t${escape(JSON.stringify(detail))}`;
-  return Buffer.from(`${at}\t${receipt ?? NULL}\t${ordinal}\t${origin}\t${source}\t${messageId === null}\t${texts}\n`);
+  return Buffer.from(
+    `${isoTime(occurredAtMs)}\t${receipt ?? NULL}\t${ordinal}\t${origin}\t${source}\t${messageId === null}\t${texts}\n`,
+  );
 }
 
 /** What the first two columns take at most, with their tabs. */

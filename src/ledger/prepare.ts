@@ -30,9 +30,7 @@ export async function prepareBatch(tx: Connection, claimed: readonly ClaimedRece
     tally.receipts += 1;
     tally.accepted += parsed.accepted;
     tally.sanitised += parsed.sanitised;
-    for (const event of parsed.events) {
-      events.push(batchEvent({ event, source, receipt: id }));
-    }
+    for (const event of parsed.events) events.push(batchEvent({ event, source, receipt: id }));
     for (const item of parsed.quarantined) quarantined.push({ receipt: id, receivedAt, source, item });
   }
   const groups = groupByMessage(events);

@@ -5,7 +5,6 @@ import { unpackDamagedBody, type PackedBody } from "../receipt-body.ts";
 import type { JsonObject } from "./json.ts";
 import { COUNTS, EARLIEST, LATEST, type Delivery } from "./merge.ts";
 import { parseReceipt, type ParsedReceipt } from "./parse.ts";
-import type { ReceiptBody } from "./statements.ts";
 
 /** Which receipts are meant; without any limit all of them, and then what points to no receipt is looked for too. */
 export interface ReceiptRange {
@@ -18,7 +17,12 @@ export interface ReceiptRange {
   source?: number | undefined;
 }
 
-export interface PageReceipt extends ReceiptBody {
+export interface PageReceipt {
+  id: number;
+  receivedAt: Date;
+  source: number;
+  /** As it came; what cannot be unpacked, as it stands in its row. */
+  body: Buffer;
   key: number | null;
   signedAt: string | null;
   signature: string | null;

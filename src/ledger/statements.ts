@@ -43,14 +43,14 @@ export async function claimThese(tx: Connection, receipts: readonly number[]): P
   return claimed.rows;
 }
 
-export interface ReceiptBody extends PackedBody {
+export interface PackedReceipt extends PackedBody {
   id: number;
   receivedAt: Date;
   source: number;
 }
 
-export async function readBodies(tx: Connection, claimed: readonly ClaimedReceipt[]): Promise<ReceiptBody[]> {
-  const bodies = await tx.query<ReceiptBody>({
+export async function readBodies(tx: Connection, claimed: readonly ClaimedReceipt[]): Promise<PackedReceipt[]> {
+  const bodies = await tx.query<PackedReceipt>({
     name: "read bodies",
     // The times let PostgreSQL look only into the partitions that can hold these receipts.
     text: `SELECT id, received_at AS "receivedAt", source, codec, bytes, body FROM receipts

@@ -1,4 +1,4 @@
-import type { Pool } from "./pool.ts";
+import type { Connection, Pool } from "./pool.ts";
 
 /**
  * The numbers of all advisory locks that Holdfast takes, of a session or of a transaction. Any will do, but they stay as
@@ -69,4 +69,17 @@ export async function tryLock(pool: Pool, name: LockName): Promise<HeldLock | un
       end(unlocked === undefined || lost.signal.aborted);
     },
   };
+}
+
+/** Takes a lock until this transaction ends; waits while another has it. */
+export async function lockTransaction(tx: Connection, name: LockName): Promise<void> {
+  await tx.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS[name]]);
+}
+
+/** Takes a lock until this transaction ends. @returns false when another has it. */
+export async function tryLockTransaction(tx: Connection, name: LockName): Promise<boolean> {
+  const { rows } = await tx.query<{ held: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS held", [
+    ADVISORY_LOCKS[name],
+  ]);
+  return rows[0]?.held === true;
 }

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { QueryConfig } from "pg";
 import { MIGRATION_MS_MAX } from "../limits.ts";
-import { ADVISORY_LOCKS } from "./advisory-lock.ts";
+import { lockTransaction } from "./advisory-lock.ts";
 import type { Pool } from "./pool.ts";
 import { transaction } from "./transaction.ts";
 
@@ -24,7 +24,7 @@ export async function migrate(pool: Pool): Promise<number[]> {
     const sql = await readFile(join(SQL_FOLDER, file), "utf8");
     const isNew = await transaction(pool, async (tx) => {
       await tx.query("SET LOCAL statement_timeout = 0");
-      await tx.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS.migrate]);
+      await lockTransaction(tx, "migrate");
       await tx.query(
         "CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())",
       );

@@ -1,5 +1,5 @@
 import { LOGIN_LINK_MINUTES } from "../limits.ts";
-import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
+import { lockTransaction } from "../postgres/advisory-lock.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 import { CONFIGURED_ADMIN, hashToken, insertToken, LIVE, LOGIN_LINK, newToken } from "./tokens.ts";
@@ -18,7 +18,7 @@ export interface AdminState {
  */
 export async function ensureAdmin(pool: Pool, configuredToken: string | undefined): Promise<AdminState> {
   return transaction(pool, async (tx) => {
-    await tx.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS.tokens]);
+    await lockTransaction(tx, "tokens");
     const hash = configuredToken === undefined ? null : hashToken(configuredToken);
     const known = await tx.query(
       `SELECT FROM tokens WHERE hash = $1 AND kind = 'api' AND role = 'admin' AND name = $2 AND ${LIVE}`,

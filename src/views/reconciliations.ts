@@ -5,7 +5,7 @@ import {
   RECONCILIATION_ORDERS_MAX,
   VIEW_BODY_BYTES_MAX,
 } from "../limits.ts";
-import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
+import { lockTransaction } from "../postgres/advisory-lock.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 import { accountZone } from "./account-zone.ts";
@@ -124,7 +124,7 @@ function addOrder(app: App, deps: ViewDeps): void {
 async function insertOrder(pool: Pool, order: DayRange & { repair: boolean; name: string }): Promise<boolean> {
   const { from, to, repair, name } = order;
   return transaction(pool, async (tx) => {
-    await tx.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS.reconciliationOrders]);
+    await lockTransaction(tx, "reconciliationOrders");
     const { rows } = await tx.query<{ waiting: number; same: boolean }>(
       `SELECT count(*) AS waiting, coalesce(bool_or(from_day = $1 AND to_day = $2 AND repair = $3), false) AS same
        FROM reconciliation_orders`,

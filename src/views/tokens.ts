@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { ENDED_TOKEN_DAYS, SESSION_HOURS } from "../limits.ts";
-import { ADVISORY_LOCKS } from "../postgres/advisory-lock.ts";
+import { lockTransaction } from "../postgres/advisory-lock.ts";
 import type { Pool, Queryable } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 import type { TokenRole } from "./contract.ts";
@@ -156,7 +156,7 @@ export type CreatedToken = { outcome: "created"; id: number; token: string } | {
 export async function createToken(pool: Pool, options: NewTokenOptions): Promise<CreatedToken> {
   const { name, role, days } = options;
   return transaction(pool, async (tx) => {
-    await tx.query("SELECT pg_advisory_xact_lock($1)", [ADVISORY_LOCKS.tokens]);
+    await lockTransaction(tx, "tokens");
     const taken = await tx.query(`SELECT FROM tokens WHERE name = $1 AND kind = 'api' AND ${LIVE}`, [name]);
     const isReserved = RESERVED_NAMES.has(name) || name.startsWith(OIDC_PREFIX.trim());
     if (taken.rowCount !== 0 || isReserved) return { outcome: "name_taken" };
