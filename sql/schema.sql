@@ -46,6 +46,12 @@ CREATE TABLE arg_keys (
   CONSTRAINT arg_keys_pkey PRIMARY KEY (key)
 );
 
+CREATE TABLE detail_parts (
+  id integer NOT NULL GENERATED ALWAYS AS IDENTITY,
+  part jsonb NOT NULL,
+  CONSTRAINT detail_parts_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE enrichment_orders (
   message bigint NOT NULL,
   ordered_at timestamp with time zone NOT NULL DEFAULT now(),
@@ -86,9 +92,11 @@ CREATE TABLE events (
   event_id text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
   recipient text COLLATE "C",
-  detail jsonb NOT NULL
+  detail jsonb NOT NULL,
+  mailing_part integer,
+  channel_part integer
 );
-CREATE UNIQUE INDEX events_identity ON events USING btree (message, hashtextextended(event_id, 0::bigint));
+CREATE UNIQUE INDEX events_identity ON events USING btree (message, hashtextextended(event_id, 0::bigint)) WITH (fillfactor='75');
 CREATE INDEX events_nameless ON events USING btree (lower(recipient), occurred_at) WHERE nameless;
 CREATE INDEX events_occurred_at ON events USING brin (occurred_at timestamptz_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX events_receipt ON events USING brin (receipt int8_minmax_multi_ops) WITH (pages_per_range='32', autosummarize='on');
@@ -180,8 +188,8 @@ CREATE TABLE messages (
   args jsonb NOT NULL DEFAULT '{}'::jsonb,
   CONSTRAINT messages_pkey PRIMARY KEY (id)
 ) WITH (fillfactor=85);
-CREATE INDEX messages_args ON messages USING gin (args jsonb_path_ops);
-CREATE INDEX messages_categories ON messages USING gin (categories);
+CREATE INDEX messages_args ON messages USING gin (args jsonb_path_ops) WITH (gin_pending_list_limit='256');
+CREATE INDEX messages_categories ON messages USING gin (categories) WITH (gin_pending_list_limit='256');
 CREATE INDEX messages_first_event_at ON messages USING brin (first_event_at);
 CREATE UNIQUE INDEX messages_message_id ON messages USING btree (message_id);
 CREATE UNIQUE INDEX messages_nameless ON messages USING btree (source) WHERE message_id IS NULL;
@@ -455,6 +463,32 @@ CREATE TABLE tokens (
   CONSTRAINT tokens_kind_check CHECK (kind = ANY (ARRAY['api'::text, 'link'::text, 'session'::text])),
   CONSTRAINT tokens_role_check CHECK (role = ANY (ARRAY['support'::text, 'compliance'::text, 'admin'::text]))
 );
+
+CREATE VIEW whole_events AS
+ SELECT e.message,
+    e.occurred_at,
+    e.receipt,
+    e.ordinal,
+    e.origin,
+    e.source,
+    e.twin,
+    e.nameless,
+    e.event_id,
+    e.type,
+    e.recipient,
+        CASE
+            WHEN e.mailing_part IS NULL AND e.channel_part IS NULL THEN e.detail
+            ELSE ((COALESCE(mailing.part, '{}'::jsonb) || COALESCE(channel.part - 'smtp-host'::text, '{}'::jsonb)) ||
+            CASE
+                WHEN channel.part ? 'smtp-host'::text THEN jsonb_build_object('smtp-id', ( SELECT ((('<'::text || split_part(m.message_id, '.'::text, 1)) || '@'::text) || (channel.part ->> 'smtp-host'::text)) || '>'::text
+                   FROM messages m
+                  WHERE m.id = e.message))
+                ELSE '{}'::jsonb
+            END) || e.detail
+        END AS detail
+   FROM events e
+     LEFT JOIN detail_parts mailing ON mailing.id = e.mailing_part
+     LEFT JOIN detail_parts channel ON channel.id = e.channel_part;
 
 CREATE OR REPLACE FUNCTION public.merge_args(a jsonb, b jsonb)
  RETURNS jsonb

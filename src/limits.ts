@@ -122,6 +122,10 @@ export const ARGS_BYTES_MAX = 20_000;
 /** Names of custom args remembered for search without a key; an application has a handful, a hostile body millions. */
 export const ARG_KEYS_MAX = 200;
 export const ARG_KEY_CHARS_MAX = 255;
+/** What many events say alike is kept once, up to so many (some 6 MB, and as much in the projector): a year of mail knows some thousand programs. */
+export const DETAIL_PARTS_MAX = 20_000;
+/** Longer ones stay in their event. The longest names of programs have some 300 characters. */
+export const DETAIL_PART_CHARS_MAX = 1_000;
 /** Events announced to the live page per transaction: a notification holds 8,000 bytes. */
 export const NOTIFY_EVENTS_MAX = 25;
 /** PostgreSQL refuses a notification of 8,000 bytes. */

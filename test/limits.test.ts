@@ -39,6 +39,10 @@ const AT_THEIR_EDGE: Record<string, [words: string, ...names: string[]][]> = {
     ["of categories is as it came", "CATEGORIES_MAX", "CATEGORY_CHARS_MAX"],
     ["of custom args has them as args", "ARGS_BYTES_MAX", "ARG_KEY_CHARS_MAX"],
   ],
+  "src/ledger/detail-parts.pg.test.ts": [
+    ["is stored up to its limit of length", "DETAIL_PART_CHARS_MAX"],
+    ["is stored up to a number of parts", "DETAIL_PARTS_MAX"],
+  ],
   "src/ledger/project-limits.pg.test.ts": [
     ["takes as many receipts as its limit", "PROJECT_RECEIPTS_MAX"],
     ["takes bodies up to its limit of bytes", "PROJECT_BYTES_MAX"],

@@ -69,7 +69,7 @@ async function readRows(tx: Connection, repairs: readonly FiledRepair[]): Promis
     `SELECT e.message, e.event_id AS "eventId", e.type, (extract(epoch FROM e.occurred_at) * 1000)::float8 AS "occurredAtMs",
        e.recipient, e.origin, e.receipt, e.nameless, e.detail
      FROM unnest($1::bigint[], $2::text[]) AS key (message, event_id)
-     JOIN events AS e ON e.message = key.message AND ${isEventId("e.event_id", "key.event_id")}`,
+     JOIN whole_events AS e ON e.message = key.message AND ${isEventId("e.event_id", "key.event_id")}`,
     [repairs.map(({ message }) => message), repairs.map(({ eventId }) => eventId)],
   );
   return new Map(rows.map((row) => [keyOf(row), row]));

@@ -195,7 +195,9 @@ describe("tampering is found and named", () => {
 
   test.each([
     ["detail", `detail = detail || '{"useragent": "y"}'`],
-    ["detail", `detail = detail - 'useragent'`],
+    ["detail", "detail = detail - 'response'"],
+    ["detail", "channel_part = NULL"],
+    ["detail", "channel_part = 999"],
     ["recipient", "recipient = 'other@example.com'"],
     ["occurred_at", "occurred_at = occurred_at + interval '1 microsecond'"],
     ["type", "type = 'teleported'"],
@@ -212,6 +214,38 @@ describe("tampering is found and named", () => {
       message: await messageOf("m2"),
       fields: [field],
     });
+  });
+
+  test.each([
+    `UPDATE detail_parts SET part = '{"useragent": "y"}' WHERE part ? 'useragent'`,
+    "UPDATE detail_parts SET id = DEFAULT WHERE part ? 'useragent'",
+  ])("a part of many events' details, changed: %s", async (change) => {
+    const kept = await world.rows("SELECT * FROM detail_parts");
+    await expectFound(
+      change,
+      await Promise.all(
+        [
+          ["m1", 0, 1],
+          ["m1", 0, 2],
+          ["m1", 2, 0],
+          ["m2", 2, 1],
+          ["m2", 2, 2],
+          ["m1", 4, 0],
+        ].map(async ([id, index, ordinal]) => ({
+          kind: "event_changed" as const,
+          receipt: receipts[Number(index)],
+          ordinal: Number(ordinal),
+          message: await messageOf(String(id)),
+          fields: ["detail"],
+        })),
+      ),
+    );
+    // The world's projector knows the parts as they were.
+    await db.pool.query("TRUNCATE detail_parts");
+    await db.pool.query(
+      "INSERT INTO detail_parts OVERRIDING SYSTEM VALUE SELECT * FROM jsonb_populate_recordset(NULL::detail_parts, $1)",
+      [JSON.stringify(kept)],
+    );
   });
 
   test("a changed id of an event", async () => {

@@ -44,17 +44,20 @@ async function store(events: readonly ParsedEvent[], message = 7): Promise<numbe
 
 describe("events that are stored", () => {
   test("have each column as it was given", async () => {
-    const repaired = batchEvent({
-      event: event("r", { messageId: null, recipient: null, detail: { attempt: "1", url_offset: { index: 0 } } }),
-      source: 2,
-      receipt: null,
-      order: { gap: 1, origin: "logs" },
-    });
+    const repaired = batchEvent(
+      {
+        event: event("r", { messageId: null, recipient: null, detail: { attempt: "1", useragent: "x" } }),
+        source: 2,
+        receipt: null,
+        order: { gap: 1, origin: "logs" },
+      },
+      { own: { attempt: "1", url_offset: { index: 0 } }, mailing: null, channel: 4 },
+    );
     await transaction(db.pool, async (tx) => copyEvents(tx, [{ ...repaired, message: 8, twin: true }]));
     expect(await store([event("e")])).toBe(1);
     const { rows } = await db.pool.query("SELECT * FROM events ORDER BY message");
     const at = new Date(1764511327123);
-    const common = { occurred_at: at, ordinal: 3, source: 2, type: "open" };
+    const common = { occurred_at: at, ordinal: 3, source: 2, type: "open", mailing_part: null };
     expect(rows).toEqual([
       {
         ...common,
@@ -63,6 +66,7 @@ describe("events that are stored", () => {
         origin: "webhook",
         twin: false,
         nameless: false,
+        channel_part: null,
         event_id: "e",
         recipient: "a@example.com",
         detail: {},
@@ -74,6 +78,7 @@ describe("events that are stored", () => {
         origin: "logs",
         twin: true,
         nameless: true,
+        channel_part: 4,
         event_id: "r",
         recipient: null,
         detail: { attempt: "1", url_offset: { index: 0 } },

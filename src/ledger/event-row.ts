@@ -1,9 +1,10 @@
+import type { SplitDetail } from "./detail-parts.ts";
 import { isoTime } from "./iso-time.ts";
 import type { BatchEvent } from "./plan.ts";
 
 /** The columns of an event's row in the order of `eventRows`: first those that filing decides. */
 export const EVENT_COLUMNS =
-  "message, twin, occurred_at, receipt, ordinal, origin, source, nameless, event_id, type, recipient, detail";
+  "message, twin, occurred_at, receipt, ordinal, origin, source, nameless, mailing_part, channel_part, event_id, type, recipient, detail";
 
 const NULL = "\\N";
 
@@ -11,13 +12,15 @@ const NULL = "\\N";
  * The columns from the third on, as COPY takes them. Bytes, and so outside of V8's heap: as texts and objects they would be
  * moved about in it until their batch is filed.
  */
-export function fixedColumns({ event, source, receipt, order }: Omit<BatchEvent, "fixed">): Buffer {
-  const { occurredAtMs, ordinal, messageId, eventId, type, recipient, detail } = event;
+export function fixedColumns(entry: Omit<BatchEvent, "fixed">, { own, mailing, channel }: SplitDetail): Buffer {
+  const { event, source, receipt, order } = entry;
+  const { occurredAtMs, ordinal, messageId, eventId, type, recipient } = event;
   const origin = order?.origin ?? "webhook";
   const to = recipient === null ? NULL : escape(recipient);
-  const texts = `${escape(eventId)}\t${escape(type)}\t${to}\t${escape(JSON.stringify(detail))}`;
+  const texts = `${escape(eventId)}\t${escape(type)}\t${to}\t${escape(JSON.stringify(own))}`;
+  const parts = `${mailing ?? NULL}\t${channel ?? NULL}`;
   return Buffer.from(
-    `${isoTime(occurredAtMs)}\t${receipt ?? NULL}\t${ordinal}\t${origin}\t${source}\t${messageId === null}\t${texts}\n`,
+    `${isoTime(occurredAtMs)}\t${receipt ?? NULL}\t${ordinal}\t${origin}\t${source}\t${messageId === null}\t${parts}\t${texts}\n`,
   );
 }
 

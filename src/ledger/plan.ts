@@ -1,4 +1,5 @@
 import { REPAIR_COPY } from "../repair-item.ts";
+import { unsplit, type SplitDetail } from "./detail-parts.ts";
 import { fixedColumns } from "./event-row.ts";
 import { compareBytes, type ParsedEvent } from "./event.ts";
 import { bareObject, canonicalJson, type Json } from "./json.ts";
@@ -20,14 +21,17 @@ export interface BatchEvent {
  * An event that is to be filed. Of its detail only what filing looks at is kept beside the row: half of the projector's time
  * went into moving what waits for its turn about in memory, and now a quarter of less.
  */
-export function batchEvent(entry: Omit<BatchEvent, "fixed">): BatchEvent {
+export function batchEvent(
+  entry: Omit<BatchEvent, "fixed">,
+  splitDetail: SplitDetail = unsplit(entry.event.detail),
+): BatchEvent {
   const { event, source, receipt, order } = entry;
   const detail = bareObject<Json>();
   for (const key of FILING_KEYS) {
     const value = event.detail[key];
     if (value !== undefined) detail[key] = value;
   }
-  return { event: { ...event, detail }, source, receipt, order, fixed: fixedColumns(entry) };
+  return { event: { ...event, detail }, source, receipt, order, fixed: fixedColumns(entry, splitDetail) };
 }
 
 /** What is to be known of a repair order while its event is filed. */

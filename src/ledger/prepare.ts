@@ -1,5 +1,6 @@
 import type { Connection } from "../postgres/pool.ts";
 import { unpackBody } from "../receipt-body.ts";
+import { beginParts, splitDetails, type DetailParts } from "./detail-parts.ts";
 import { parseReceipt } from "./parse.ts";
 import { batchEvent, groupByMessage, type BatchEvent, type MessageGroup } from "./plan.ts";
 import { readBodies, type ClaimedReceipt, type ReceiptQuarantine } from "./statements.ts";
@@ -16,8 +17,13 @@ export interface PreparedBatch {
   tallyOfReceipt: ReadonlyMap<number, Tally>;
 }
 
-/** Reads and parses what was claimed. */
-export async function prepareBatch(tx: Connection, claimed: readonly ClaimedReceipt[]): Promise<PreparedBatch> {
+/** Reads and parses what was claimed. Receipt by receipt, so that one at a time is in memory as objects. */
+export async function prepareBatch(
+  tx: Connection,
+  claimed: readonly ClaimedReceipt[],
+  parts: DetailParts,
+): Promise<PreparedBatch> {
+  beginParts(parts);
   const receipts = await readBodies(tx, claimed);
   const tallies: Tallies = new Map();
   const tallyOfReceipt = new Map<number, Tally>();
@@ -30,7 +36,10 @@ export async function prepareBatch(tx: Connection, claimed: readonly ClaimedRece
     tally.receipts += 1;
     tally.accepted += parsed.accepted;
     tally.sanitised += parsed.sanitised;
-    for (const event of parsed.events) events.push(batchEvent({ event, source, receipt: id }));
+    const details = await splitDetails(tx, parsed.events, parts);
+    for (const [index, event] of parsed.events.entries()) {
+      events.push(batchEvent({ event, source, receipt: id }, details[index]));
+    }
     for (const item of parsed.quarantined) quarantined.push({ receipt: id, receivedAt, source, item });
   }
   const groups = groupByMessage(events);

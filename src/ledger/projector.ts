@@ -11,6 +11,7 @@ import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { DeadlockRetriesExhausted, transaction, type TransactionOptions } from "../postgres/transaction.ts";
+import { createDetailParts, keepParts } from "./detail-parts.ts";
 import { prepareBatch } from "./prepare.ts";
 import { projectReceipts, type Projected } from "./project.ts";
 import { addRates, countRetries, type Rates } from "./rates.ts";
@@ -51,6 +52,7 @@ type BatchOutcome = { claimed: 0 } | { claimed: number; projected: Projected } |
 export function createProjector(options: ProjectorOptions): Projector {
   const { pool, log, settleSeconds, onProjected, onDeadlock, wait } = options;
   const knownArgKeys = new Set<string>();
+  const parts = createDetailParts();
   const claimNext = createClaims();
 
   /** Claims and files in one transaction. The claim is part of it, so a retry claims anew. */
@@ -66,10 +68,11 @@ export function createProjector(options: ProjectorOptions): Projector {
           batch = await claim(tx);
           if (batch.length === 0) return undefined;
           first ??= batch[0];
-          return projectReceipts(tx, await prepareBatch(tx, batch), retry, { settleSeconds, knownArgKeys });
+          return projectReceipts(tx, await prepareBatch(tx, batch, parts), retry, { settleSeconds, knownArgKeys });
         },
         { onRetry: () => onDeadlock?.("retried"), ...(wait === undefined ? {} : { wait }) },
       );
+      keepParts(parts);
       if (retries > 0) onDeadlock?.("rescued");
       if (projected === undefined) {
         if (retries > 0 && first !== undefined) await countDeadlock(pool, first, { retries, rescued: 1 });

@@ -29,7 +29,7 @@ export async function readEvents(tx: Connection, keys: readonly EventKey[]): Pro
   const result = await tx.query<FiledEventRow>(
     `SELECT ${COLUMNS}
      FROM unnest($1::bigint[], $2::text[]) AS key (message, event_id)
-     JOIN events e ON e.message = key.message AND ${isEventId("e.event_id", "key.event_id")}
+     JOIN whole_events e ON e.message = key.message AND ${isEventId("e.event_id", "key.event_id")}
      JOIN messages m ON m.id = e.message LEFT JOIN enrichments n ON n.message = m.id`,
     [keys.map(([message]) => message), keys.map(([, eventId]) => eventId)],
   );
@@ -47,7 +47,7 @@ export async function readLatestEvents(
      FROM (SELECT id, message_id FROM
              (SELECT id, message_id, source FROM messages ORDER BY id DESC LIMIT ${SSE_LATEST_MESSAGES_SCANNED_MAX}) AS scanned
            WHERE source = ANY ($1::smallint[]) AND message_id IS NOT NULL ORDER BY id DESC LIMIT $2) AS m
-     JOIN events e ON e.message = m.id LEFT JOIN enrichments n ON n.message = m.id
+     JOIN whole_events e ON e.message = m.id LEFT JOIN enrichments n ON n.message = m.id
      ORDER BY e.occurred_at DESC, e.message DESC, e.event_id LIMIT $2`,
     [sources, limit],
   );

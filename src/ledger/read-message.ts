@@ -142,7 +142,7 @@ const EVENT_COLUMNS = `
 /** What decides a message's state is never left out for the sake of opens and clicks, of which a scanner makes thousands. */
 const OWN_EVENTS = `
   SELECT ${EVENT_COLUMNS}, false AS probable, count(*) OVER () AS total
-  FROM events e WHERE e.message = $1
+  FROM whole_events e WHERE e.message = $1
   ORDER BY e.type IN ('open', 'click'), e.occurred_at DESC, e.event_id LIMIT $2`;
 
 /**
@@ -151,7 +151,7 @@ const OWN_EVENTS = `
  */
 const PROBABLE_EVENTS = `
   SELECT ${EVENT_COLUMNS}, true AS probable
-  FROM messages m JOIN events e ON lower(e.recipient) = lower(m.recipient) AND e.source = m.source
+  FROM messages m JOIN whole_events e ON lower(e.recipient) = lower(m.recipient) AND e.source = m.source
   WHERE m.id = $1 AND m.message_id IS NOT NULL AND e.nameless
     AND e.occurred_at >= m.first_event_at AND e.occurred_at < m.first_event_at + make_interval(days => $2)
     AND NOT EXISTS (

@@ -77,10 +77,10 @@ const REASONS = `
       OR last_resubscribe_at IS NOT NULL
   )
   SELECT message, source, type, occurred_at AS "occurredAt", detail FROM (
-    (SELECT m.message_id AS message, ${COLUMNS} FROM suspects m JOIN events e ON e.message = m.id
+    (SELECT m.message_id AS message, ${COLUMNS} FROM suspects m JOIN whole_events e ON e.message = m.id
      WHERE e.type IN ${REASON_TYPES} AND NOT e.twin AND lower(e.recipient) = lower($1::text COLLATE "C"))
     UNION ALL
-    (SELECT NULL, ${COLUMNS} FROM events e
+    (SELECT NULL, ${COLUMNS} FROM whole_events e
      WHERE e.nameless AND lower(e.recipient) = lower($1::text COLLATE "C") AND e.type IN ${REASON_TYPES}
        AND NOT e.twin AND e.source = ANY ($2::smallint[])
      ORDER BY e.occurred_at DESC LIMIT ${RECIPIENT_REASONS_SCANNED_MAX})

@@ -278,7 +278,7 @@ async function readEventRows(tx: Queryable, selection: Selection): Promise<Event
   const found = await tx.query<EventRow>(
     `SELECT message, event_id AS "eventId", receipt, ordinal, origin, source, twin, nameless, type,
        ${millisecondsOf("occurred_at")} AS "occurredAtMs", recipient, detail
-     FROM events WHERE ${SELECTED}`,
+     FROM whole_events WHERE ${SELECTED}`,
     selectionValues(selection),
   );
   return found.rows;

@@ -1,0 +1,203 @@
+import { DETAIL_PART_CHARS_MAX, DETAIL_PARTS_MAX } from "../limits.ts";
+import type { Connection } from "../postgres/pool.ts";
+import type { ParsedEvent } from "./event.ts";
+import { bareObject, canonicalJson, type Json, type JsonObject } from "./json.ts";
+
+/** An event's detail as its row holds it. The view `whole_events` puts it together again. */
+export interface SplitDetail {
+  /** What this event alone says, and all that decides its meaning. */
+  own: JsonObject;
+  /** Rows of detail_parts. */
+  mailing: number | null;
+  channel: number | null;
+}
+
+/** The detail in one piece, as rows that are filed one by one have it. */
+export function unsplit(detail: JsonObject): SplitDetail {
+  return { own: detail, mailing: null, channel: null };
+}
+
+/** How a mail was sent out: the same for all mails of a kind. */
+const MAILING_KEYS = [
+  "asm_group_id",
+  "marketing_campaign_id",
+  "marketing_campaign_name",
+  "marketing_campaign_split_id",
+  "marketing_campaign_version",
+  "mc_stats",
+  "newsletter",
+  "phase_id",
+  "pool",
+  "sg_template_id",
+  "sg_template_name",
+  "singlesend_id",
+  "singlesend_name",
+  "template_hash",
+  "template_id",
+  "template_version_id",
+];
+/** What it went through, or was read with. */
+const CHANNEL_KEYS = ["cert_err", "sg_content_type", "tls", "useragent"];
+
+const SLOTS = ["mailing", "channel"] as const;
+type Slot = (typeof SLOTS)[number];
+/** Exported for its test: what decides the meaning of an event is in none. */
+export const SLOT_OF_KEY: ReadonlyMap<string, Slot> = new Map([
+  ...MAILING_KEYS.map((key) => [key, "mailing"] as const),
+  ...CHANNEL_KEYS.map((key) => [key, "channel"] as const),
+]);
+
+const SMTP_ID = "smtp-id";
+/** Stands in a part for an smtp-id of the usual shape. The view knows it too. */
+const SMTP_HOST = "smtp-host";
+
+/** Texts by which parts are known: sorted, and as they came, which is quicker to look for. A hostile sender has many orders of keys. */
+const TEXTS_MAX = 2 * DETAIL_PARTS_MAX;
+
+/** What a process knows of detail_parts. */
+export interface DetailParts {
+  /** Rows by the JSON text of their part. */
+  numbers: Map<string, number>;
+  rows: number;
+  /** The highest number read or stored. */
+  latest: number;
+  /** Some of it was learnt in a transaction that has not committed, as far as is known. */
+  isUncertain: boolean;
+}
+
+export function createDetailParts(): DetailParts {
+  return { numbers: new Map(), rows: 0, latest: 0, isUncertain: false };
+}
+
+/** Called at the beginning of a transaction. What one that did not commit had stored is not there: all is read anew then. */
+export function beginParts(parts: DetailParts): void {
+  if (parts.isUncertain) Object.assign(parts, createDetailParts());
+}
+
+/** Called after the commit. */
+export function keepParts(parts: DetailParts): void {
+  parts.isUncertain = false;
+}
+
+interface Draft {
+  event: ParsedEvent;
+  own: JsonObject;
+  shared: Partial<Record<Slot, { part: JsonObject; text: string }>>;
+}
+
+/**
+ * Splits the details of events, and stores the parts that no event had yet.
+ *
+ * Kept apart are only keys by which nothing is decided. Two processes that meet a new part at the same time store it twice, which
+ * does no harm, so nobody waits for anybody. With DETAIL_PARTS_MAX parts stored, what is new stays in the events: a sender whose
+ * every event has a program of its own makes no more of them. Tests: detail-parts.pg.test.ts.
+ */
+export async function splitDetails(
+  tx: Connection,
+  events: readonly ParsedEvent[],
+  parts: DetailParts,
+): Promise<SplitDetail[]> {
+  const drafts = events.map(draftOf);
+  const unknown = new Map<string, JsonObject>();
+  for (const { shared } of drafts) {
+    for (const slot of SLOTS) {
+      const entry = shared[slot];
+      if (entry !== undefined && numberOf(entry, parts) === undefined)
+        unknown.set(canonicalJson(entry.part), entry.part);
+    }
+  }
+  if (unknown.size > 0 && parts.rows < DETAIL_PARTS_MAX) await learn(tx, unknown, parts);
+  return drafts.map((draft) => settle(draft, parts));
+}
+
+function draftOf(event: ParsedEvent): Draft {
+  const { detail, messageId } = event;
+  const own = bareObject<Json>();
+  const mailing = bareObject<Json>();
+  const channel = bareObject<Json>();
+  for (const [key, value] of Object.entries(detail)) {
+    const slot = SLOT_OF_KEY.get(key);
+    const host = key === SMTP_ID ? smtpHost(value, messageId) : undefined;
+    if (host !== undefined) channel[SMTP_HOST] = host;
+    else if (slot === "mailing") mailing[key] = value;
+    else if (slot === "channel") channel[key] = value;
+    else own[key] = value;
+  }
+  return { event, own, shared: { ...entryOf("mailing", mailing), ...entryOf("channel", channel) } };
+}
+
+function entryOf(slot: Slot, part: JsonObject): Draft["shared"] {
+  const text = JSON.stringify(part);
+  return text === "{}" ? {} : { [slot]: { part, text } };
+}
+
+/** What an smtp-id says beyond its message's id: SendGrid makes it of the mail's id, which both begin with, and a host. */
+function smtpHost(smtpId: Json | undefined, messageId: string | null): string | undefined {
+  const end = messageId?.indexOf(".") ?? -1;
+  if (typeof smtpId !== "string" || messageId === null || end <= 0) return undefined;
+  const start = `<${messageId.slice(0, end)}@`;
+  return smtpId.startsWith(start) && smtpId.endsWith(">") ? smtpId.slice(start.length, -1) : undefined;
+}
+
+function numberOf({ part, text }: { part: JsonObject; text: string }, parts: DetailParts): number | undefined {
+  const number = parts.numbers.get(text);
+  if (number !== undefined) return number;
+  const sorted = parts.numbers.get(canonicalJson(part));
+  if (sorted !== undefined) addText(parts, text, sorted);
+  return sorted;
+}
+
+function addText({ numbers }: DetailParts, text: string, number: number): void {
+  if (numbers.size < TEXTS_MAX) numbers.set(text, number);
+}
+
+interface PartRow {
+  id: number;
+  part: JsonObject;
+}
+
+/** Reads what others stored since the last time, and stores what is still unknown then. */
+async function learn(tx: Connection, unknown: ReadonlyMap<string, JsonObject>, parts: DetailParts): Promise<void> {
+  parts.isUncertain = true;
+  const stored = await tx.query<PartRow>("SELECT id, part FROM detail_parts WHERE id > $1 ORDER BY id LIMIT $2", [
+    parts.latest,
+    DETAIL_PARTS_MAX,
+  ]);
+  addRows(parts, stored.rows);
+  const room = DETAIL_PARTS_MAX - parts.rows;
+  const missing = [...unknown].filter(([text]) => text.length <= DETAIL_PART_CHARS_MAX && !parts.numbers.has(text));
+  if (missing.length === 0 || room <= 0) return;
+  const added = await tx.query<PartRow>(
+    "INSERT INTO detail_parts (part) SELECT value FROM jsonb_array_elements($1::jsonb) RETURNING id, part",
+    [JSON.stringify(missing.slice(0, room).map(([, part]) => part))],
+  );
+  addRows(parts, added.rows);
+}
+
+function addRows(parts: DetailParts, rows: readonly PartRow[]): void {
+  for (const { id, part } of rows) {
+    addText(parts, canonicalJson(part), id);
+    parts.latest = Math.max(parts.latest, id);
+  }
+  parts.rows += rows.length;
+}
+
+function settle({ event, own, shared }: Draft, parts: DetailParts): SplitDetail {
+  const split: SplitDetail = { own, mailing: null, channel: null };
+  for (const slot of SLOTS) {
+    const entry = shared[slot];
+    if (entry === undefined) continue;
+    const number = numberOf(entry, parts);
+    if (number === undefined) restore(own, event.detail, entry.part);
+    else split[slot] = number;
+  }
+  return split;
+}
+
+/** Puts what no row holds back into the event's own detail. */
+function restore(own: JsonObject, detail: JsonObject, part: JsonObject): void {
+  for (const partKey of Object.keys(part)) {
+    const key = partKey === SMTP_HOST ? SMTP_ID : partKey;
+    own[key] = detail[key] ?? null;
+  }
+}
