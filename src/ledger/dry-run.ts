@@ -1,5 +1,6 @@
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
+import { FILING } from "./statements.ts";
 
 /** Ends the transaction of a dry run, and carries what was found out of it. */
 class RolledBack<T> extends Error {
@@ -12,12 +13,16 @@ class RolledBack<T> extends Error {
   }
 }
 
-/** Runs `work` in one transaction, rolls it back and gives its value. What it took from sequences is not given back. */
+/** Runs `work` in one transaction that files, rolls it back and gives its value. What it took from sequences is not given back. */
 export async function dryRun<T>(pool: Pool, work: (tx: Connection) => Promise<T>): Promise<T> {
   try {
-    return await transaction(pool, async (tx): Promise<never> => {
-      throw new RolledBack(await work(tx));
-    });
+    return await transaction(
+      pool,
+      async (tx): Promise<never> => {
+        throw new RolledBack(await work(tx));
+      },
+      { settings: FILING },
+    );
   } catch (error) {
     if (error instanceof RolledBack) return (error as RolledBack<T>).value;
     throw error;

@@ -15,7 +15,7 @@ import { createDetailParts, keepParts } from "./detail-parts.ts";
 import { prepareBatch } from "./prepare.ts";
 import { projectReceipts, type Projected } from "./project.ts";
 import { addRates, countRetries, type Rates } from "./rates.ts";
-import { claimDue, claimThese, type ClaimedReceipt } from "./statements.ts";
+import { claimDue, claimThese, FILING, type ClaimedReceipt } from "./statements.ts";
 import { addTallies, tallyOf, type Tallies, type Tally } from "./tally.ts";
 
 export interface ProjectorOptions {
@@ -70,7 +70,7 @@ export function createProjector(options: ProjectorOptions): Projector {
           first ??= batch[0];
           return projectReceipts(tx, await prepareBatch(tx, batch, parts), retry, { settleSeconds, knownArgKeys });
         },
-        { onRetry: () => onDeadlock?.("retried"), ...(wait === undefined ? {} : { wait }) },
+        { settings: FILING, onRetry: () => onDeadlock?.("retried"), ...(wait === undefined ? {} : { wait }) },
       );
       keepParts(parts);
       if (retries > 0) onDeadlock?.("rescued");

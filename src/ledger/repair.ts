@@ -7,7 +7,7 @@ import { batchEvent, groupByMessage, type OrderOf } from "./plan.ts";
 import { argKeysOf, fileGroups, notifyFiled, type Filed } from "./project.ts";
 import { readRepairItem } from "./repair-item.ts";
 import { countReflagged } from "./replace.ts";
-import { insertArgKeys } from "./statements.ts";
+import { FILING, insertArgKeys } from "./statements.ts";
 import { addTallies, type Tallies } from "./tally.ts";
 
 export interface RepairerOptions {
@@ -81,13 +81,17 @@ async function repairBatch(
   settleSeconds: number,
   claim: { waits: boolean },
 ): Promise<Repaired & { orders: number }> {
-  return transaction(pool, async (tx) => {
-    const orders = await claimOrders(tx, claim);
-    if (orders.length === 0) return { orders: 0, filed: 0, held: 0, unreadable: 0 };
-    const repaired = await carryOut(tx, await withoutFiled(tx, orders), settleSeconds);
-    await tx.query("DELETE FROM repair_orders WHERE gap = ANY ($1)", [orders.map(({ gap }) => gap)]);
-    return { orders: orders.length, ...repaired };
-  });
+  return transaction(
+    pool,
+    async (tx) => {
+      const orders = await claimOrders(tx, claim);
+      if (orders.length === 0) return { orders: 0, filed: 0, held: 0, unreadable: 0 };
+      const repaired = await carryOut(tx, await withoutFiled(tx, orders), settleSeconds);
+      await tx.query("DELETE FROM repair_orders WHERE gap = ANY ($1)", [orders.map(({ gap }) => gap)]);
+      return { orders: orders.length, ...repaired };
+    },
+    { settings: FILING },
+  );
 }
 
 async function claimOrders(tx: Connection, { waits }: { waits: boolean }): Promise<Order[]> {

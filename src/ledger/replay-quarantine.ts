@@ -3,6 +3,7 @@ import type { Connection, Pool } from "../postgres/pool.ts";
 import { transaction } from "../postgres/transaction.ts";
 import { dryRun } from "./dry-run.ts";
 import { replayQuarantinedItem, type Replayed } from "./replay.ts";
+import { FILING } from "./statements.ts";
 
 /** Which open items are meant; without any limit all of them. */
 export interface QuarantineSelection {
@@ -42,7 +43,7 @@ export async function replayQuarantine(options: ReplayQuarantineOptions): Promis
   const notOpen = await findNotOpen(pool, selection.ids ?? []);
   const replayed = isDryRun
     ? await dryRun(pool, async (tx) => replayAll(options, async (work) => work(tx)))
-    : await replayAll(options, async (work) => transaction(pool, work));
+    : await replayAll(options, async (work) => transaction(pool, work, { settings: FILING }));
   return { ...replayed, notOpen };
 }
 

@@ -14,6 +14,7 @@ import { correctTally, type TallyChange } from "./recount.ts";
 import { countReflagged, extrasOfNew } from "./replace.ts";
 import { withReplayLock } from "./replay-lock.ts";
 import {
+  FILING,
   insertArgKeys,
   insertQuarantined,
   lockMessagesById,
@@ -75,7 +76,7 @@ export async function replayReceipts(options: ReplayReceiptsOptions): Promise<Re
       });
     }
     const read = createRead(pool, { statementMsMax: AUDIT_STATEMENT_MS_MAX });
-    return replay({ read, write: async (work) => transaction(pool, work) }, options);
+    return replay({ read, write: async (work) => transaction(pool, work, { settings: FILING }) }, options);
   });
 }
 

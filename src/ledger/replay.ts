@@ -8,7 +8,7 @@ import { parseItem, parseReceipt, WHOLE_BODY, type ParsedReceipt } from "./parse
 import { batchEvent, groupByMessage } from "./plan.ts";
 import { argKeysOf, fileGroups, notifyFiled } from "./project.ts";
 import { countReflagged } from "./replace.ts";
-import { insertArgKeys, insertQuarantined, markReplayed } from "./statements.ts";
+import { FILING, insertArgKeys, insertQuarantined, markReplayed } from "./statements.ts";
 import { addTallies, tallyOf, type Tallies } from "./tally.ts";
 
 export interface ReplayerOptions {
@@ -47,7 +47,7 @@ export function createReplayer(options: ReplayerOptions): Replayer {
   const { pool, log, settleSeconds } = options;
 
   async function tick(): Promise<boolean> {
-    const done = await transaction(pool, (tx) => replayNext(tx, settleSeconds));
+    const done = await transaction(pool, (tx) => replayNext(tx, settleSeconds), { settings: FILING });
     if (done === undefined) return false;
     log.info(done, "replay of a quarantined item done");
     return true;

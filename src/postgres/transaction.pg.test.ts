@@ -43,6 +43,18 @@ describe("transaction", () => {
     expect(await balances()).toEqual([7, 0]);
   });
 
+  it("begins with its settings, which end with it", async () => {
+    const read = async (tx: Pick<Connection, "query">): Promise<unknown> =>
+      (await tx.query("SELECT current_setting('enable_seqscan') AS scan, current_setting('work_mem') AS memory"))
+        .rows[0];
+    const client = await db.pool.connect();
+    const before = await read(client);
+    client.release();
+    const settings = { enable_seqscan: "off", work_mem: "'77kB'" };
+    expect(await transaction(db.pool, read, { settings })).toEqual({ scan: "off", memory: "77kB" });
+    expect(await transaction(db.pool, read)).toEqual(before);
+  });
+
   it("leaves nothing behind when the work fails", async () => {
     const work = transaction(db.pool, async (tx) => {
       await tx.query("UPDATE accounts SET balance = 7 WHERE id = 1");

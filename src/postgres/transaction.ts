@@ -12,6 +12,8 @@ export class DeadlockRetriesExhausted extends Error {
 }
 
 export interface TransactionOptions {
+  /** Settings that hold in it alone, by their names; they begin with it, in the same round trip. */
+  settings?: Readonly<Record<string, string>>;
   /** Called before each retry's wait; `retry` counts from 1. */
   onRetry?: (retry: number) => void;
   /** Waits that many milliseconds; tests pass their own. */
@@ -32,10 +34,13 @@ export async function transaction<T>(
   work: (tx: Connection, retry: number) => Promise<T>,
   options: TransactionOptions = {},
 ): Promise<T> {
-  const { onRetry, wait = delay } = options;
+  const { settings = {}, onRetry, wait = delay } = options;
+  const begin = ["BEGIN", ...Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = ${value}`)].join(
+    "; ",
+  );
   for (let retry = 0; ; retry += 1) {
     try {
-      return await attempt(pool, (tx) => work(tx, retry));
+      return await attempt(pool, begin, (tx) => work(tx, retry));
     } catch (error) {
       if (sqlState(error) !== DEADLOCK_DETECTED) throw error;
       const waitMs = DEADLOCK_RETRY_MS[retry];
@@ -48,7 +53,7 @@ export async function transaction<T>(
   }
 }
 
-async function attempt<T>(pool: Pool, work: (tx: Connection) => Promise<T>): Promise<T> {
+async function attempt<T>(pool: Pool, begin: string, work: (tx: Connection) => Promise<T>): Promise<T> {
   const tx = await pool.connect();
   let broken: unknown;
   // Without a listener, a connection that dies between two statements would end the process.
@@ -57,7 +62,7 @@ async function attempt<T>(pool: Pool, work: (tx: Connection) => Promise<T>): Pro
   };
   tx.on("error", onError);
   try {
-    await tx.query("BEGIN");
+    await tx.query(begin);
     const value = await work(tx);
     await tx.query("COMMIT");
     return value;
