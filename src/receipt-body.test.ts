@@ -3,9 +3,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BODY_BYTES_MAX } from "./limits.ts";
 import { packBody, unpackBody, unpackDamagedBody } from "./receipt-body.ts";
-import { RECEIPT_DICTIONARY_1 } from "./receipt-dictionary.ts";
+import { RECEIPT_DICTIONARY_1 } from "./receipt-dictionary-1.ts";
+import { RECEIPT_DICTIONARY_2 } from "./receipt-dictionary-2.ts";
 
-const EVENT = '[{"email":"a@example.com","event":"processed","sg_event_id":"abc","timestamp":1767225600}]\r\n';
+const EVENT =
+  '[{"email":"a@example.com","event":"delivered","ip":"192.0.2.1","response":"250 OK","sg_event_id":"abc","sg_message_id":"def.recvd-1.0","timestamp":1767225600,"tls":1}]\r\n';
 
 describe("a body", () => {
   it("comes out as it went in, whatever its bytes are", () => {
@@ -37,6 +39,15 @@ describe("a body", () => {
     expect(packBody(Buffer.from(EVENT)).body.length).toBeLessThan(EVENT.length / 2);
   });
 
+  it.each([
+    [0, EVENT, "latin1"],
+    [1, "KLUv/SCp7QEAwFthT0thYmNkZWYxLjA2NzIyNTYwMF0NCgsAjuWC65RoqF82sgOTMVYO7h8brWUJewMN5G+GwcF6ToEhGw==", "base64"],
+    [2, "KLUv/SCp5QEA08EF0FYpr43fd761DBGZfQll0iyeQ8OABQEM/MoFlga7EOEMoljgrAgTx9hWyYqMCDaC5UovOLGxl+AB", "base64"],
+  ] as const)("that was once kept by codec %i is still read", (codec, kept, encoding) => {
+    const packed = { codec, bytes: codec === 0 ? null : EVENT.length, body: Buffer.from(kept, encoding) };
+    expect(unpackBody(packed).toString()).toBe(EVENT);
+  });
+
   it("that was damaged is refused, and for an audit is what stands there", () => {
     const packed = packBody(Buffer.from(EVENT));
     const damaged = { ...packed, body: packed.body.subarray(0, -3) };
@@ -47,8 +58,9 @@ describe("a body", () => {
   });
 });
 
-it("the first dictionary is what it always was, or old receipts could not be read", () => {
-  expect(createHash("sha256").update(RECEIPT_DICTIONARY_1).digest("hex")).toBe(
-    "e43754d280d928c96b6fb72c39e6e2a36cafae656f27859ec58253bbb1c8e2b6",
-  );
+it.each([
+  ["first", RECEIPT_DICTIONARY_1, "e43754d280d928c96b6fb72c39e6e2a36cafae656f27859ec58253bbb1c8e2b6"],
+  ["second", RECEIPT_DICTIONARY_2, "849fd7829f283cbb818070db3d2c18762bec1409dbf2d00f695b431f920c8fdd"],
+])("the %s dictionary is what it always was, or old receipts could not be read", (_which, dictionary, sha256) => {
+  expect(createHash("sha256").update(dictionary).digest("hex")).toBe(sha256);
 });

@@ -1,6 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync, type ZstdOptions } from "node:zlib";
 import { BODY_BYTES_MAX } from "./limits.ts";
-import { RECEIPT_DICTIONARY_1 } from "./receipt-dictionary.ts";
+import { RECEIPT_DICTIONARY_1 } from "./receipt-dictionary-1.ts";
+import { RECEIPT_DICTIONARY_2 } from "./receipt-dictionary-2.ts";
 
 /**
  * How a receipt's bytes are kept. They come out as they came in, byte for byte: the receipt's SHA-256 and SendGrid's
@@ -9,15 +10,21 @@ import { RECEIPT_DICTIONARY_1 } from "./receipt-dictionary.ts";
 
 /** As it came. */
 const PLAIN = 0;
-/** zstd with the first dictionary. */
-const ZSTD_1 = 1;
+/** zstd with the second dictionary. */
+const ZSTD_2 = 2;
+/** Nothing is packed with the first any more, but what was must stay readable. */
+const DICTIONARIES: ReadonlyMap<number, Buffer> = new Map([
+  [1, RECEIPT_DICTIONARY_1],
+  [ZSTD_2, RECEIPT_DICTIONARY_2],
+]);
 
 /**
- * Told the length before, zstd makes tables no larger than a small body needs. For more, its first level is as small as the
- * usual third and takes two thirds of the time: 0.5 ms instead of 0.7 for 500 events.
+ * Told the length before, zstd makes tables no larger than a small body needs, and its fourth level makes 252 bytes of one
+ * event where the usual third makes 260, in about 3 µs more. For more events its first level is as small as the third and takes two
+ * thirds of the time: 0.5 ms instead of 0.7 for 500.
  */
-const SMALL: ZstdOptions = { dictionary: RECEIPT_DICTIONARY_1 };
-const LARGE: ZstdOptions = { dictionary: RECEIPT_DICTIONARY_1, params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+const SMALL: ZstdOptions = { dictionary: RECEIPT_DICTIONARY_2, params: { [constants.ZSTD_c_compressionLevel]: 4 } };
+const LARGE: ZstdOptions = { dictionary: RECEIPT_DICTIONARY_2, params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 const SMALL_BYTES_MAX = 2048;
 /** A packed body is a quarter at most, where it is larger than this. */
 const PACKED_SHARE = 1 / 4;
@@ -46,14 +53,17 @@ export function packBody(body: Buffer): PackedBody {
     body.length < SMALL_BYTES_MAX ? { ...SMALL, chunkSize, pledgedSrcSize: body.length } : { ...LARGE, chunkSize },
   );
   if (packed.length >= body.length) return { codec: PLAIN, bytes: null, body };
-  return { codec: ZSTD_1, bytes: body.length, body: packed };
+  return { codec: ZSTD_2, bytes: body.length, body: packed };
 }
 
 /** The bytes as they came. Throws where the row was damaged. */
 export function unpackBody({ codec, bytes, body }: PackedBody): Buffer {
   if (codec === PLAIN) return body;
-  if (codec !== ZSTD_1) throw new Error(`a receipt is packed in a way (${codec}) that this version does not know`);
-  const unpacked = zstdDecompressSync(body, { dictionary: RECEIPT_DICTIONARY_1, maxOutputLength: BODY_BYTES_MAX });
+  const dictionary = DICTIONARIES.get(codec);
+  if (dictionary === undefined) {
+    throw new Error(`a receipt is packed in a way (${codec}) that this version does not know`);
+  }
+  const unpacked = zstdDecompressSync(body, { dictionary, maxOutputLength: BODY_BYTES_MAX });
   if (unpacked.length !== bytes) throw new Error("a receipt's packed body has another length than it had");
   return unpacked;
 }
