@@ -270,6 +270,7 @@ CREATE TABLE receipts (
   body bytea STORAGE EXTERNAL NOT NULL,
   codec smallint NOT NULL DEFAULT 0,
   bytes integer,
+  signature_bytes bytea,
   CONSTRAINT receipts_pkey PRIMARY KEY (id, received_at),
   CONSTRAINT receipts_check CHECK ((codec = 0) = (bytes IS NULL))
 ) PARTITION BY RANGE (received_at);

@@ -79,7 +79,7 @@ describe("tampering is found and named", () => {
   test("a changed signature, timestamp or key", async () => {
     const [first, second, third] = receipts;
     await db.pool.query(
-      "UPDATE receipts SET signature = (SELECT signature FROM receipts WHERE id = $1) WHERE id = $2",
+      "UPDATE receipts SET signature_bytes = (SELECT signature_bytes FROM receipts WHERE id = $1) WHERE id = $2",
       [second, first],
     );
     await db.pool.query("UPDATE receipts SET signed_at = signed_at || '0' WHERE id = $1", [second]);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
@@ -11,6 +11,7 @@ import {
 } from "../limits.ts";
 import { createLog } from "../log.ts";
 import { unpackBody, type PackedBody } from "../receipt-body.ts";
+import { SIGNATURE } from "../receipt-signature.ts";
 import { createAppender, type Appended, type Posted } from "./append.ts";
 import { ensurePartitions } from "./partitions.ts";
 
@@ -53,6 +54,17 @@ describe("appending", () => {
         partition: `receipts_${new Date().toISOString().slice(0, 7).replace("-", "_")}`,
       },
     ]);
+  });
+
+  test("keeps a signature in base64 as its bytes, and reads it as the header that came", async () => {
+    const signature = randomBytes(71).toString("base64");
+    const appender = createAppender({ pool: db.pool, log: createLog("silent") });
+    const appended = await appender.append({ ...posted("[]"), signature });
+    const { rows } = await db.pool.query(
+      `SELECT signature AS kept, octet_length(signature_bytes) AS bytes, ${SIGNATURE} AS header FROM receipts WHERE id = $1`,
+      [(appended as { receipt: number }).receipt],
+    );
+    expect(rows).toEqual([{ kept: "", bytes: 71, header: signature }]);
   });
 
   test("puts what arrives during a commit into the next group, each POST under a number of its own", async () => {

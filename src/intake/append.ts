@@ -13,6 +13,7 @@ import type { Log } from "../log.ts";
 import { byteaArray, int2Array, int4Array, int8Array, textArray, timestamptzArray } from "../postgres/binary-array.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { packBody } from "../receipt-body.ts";
+import { packSignature } from "../receipt-signature.ts";
 
 /** One POST as it came. */
 export interface Posted {
@@ -186,23 +187,25 @@ function createOutage(now: () => number): {
  * connections). Side by side in one row, and not in FROM, the arrays go to the table without being stored in between.
  */
 const APPEND = `WITH appended AS (
-    INSERT INTO receipts (id, received_at, source, key, signed_at, signature, sha256, codec, bytes, body)
+    INSERT INTO receipts (id, received_at, source, key, signed_at, signature, signature_bytes, sha256, codec, bytes, body)
     SELECT unnest($1::int8[]), unnest($2::timestamptz[]), unnest($3::int2[]), unnest($4::int2[]), unnest($5::text[]),
-      unnest($6::text[]), unnest($7::bytea[]), unnest($8::int2[]), unnest($9::int4[]), unnest($10::bytea[])
+      unnest($6::text[]), unnest($7::bytea[]), unnest($8::bytea[]), unnest($9::int2[]), unnest($10::int4[]), unnest($11::bytea[])
   )
   INSERT INTO inbox (receipt, received_at, bytes)
-  SELECT unnest($1::int8[]), unnest($2::timestamptz[]), unnest($11::int4[])`;
+  SELECT unnest($1::int8[]), unnest($2::timestamptz[]), unnest($12::int4[])`;
 
 function appendStatement(group: readonly Waiting[], ids: readonly number[]): QueryConfig & { query_timeout: number } {
   const posts = group.map(({ posted }) => posted);
   const packed = posts.map(({ body }) => packBody(body));
+  const signatures = posts.map(({ signature }) => packSignature(signature));
   const values = [
     int8Array(ids),
     timestamptzArray(posts.map(({ receivedAt }) => receivedAt)),
     int2Array(posts.map(({ source }) => source)),
     int2Array(posts.map(({ key }) => key)),
     textArray(posts.map(({ signedAt }) => signedAt)),
-    textArray(posts.map(({ signature }) => signature)),
+    textArray(signatures.map(({ signature }) => signature)),
+    byteaArray(signatures.map(({ signatureBytes }) => signatureBytes)),
     byteaArray(posts.map(({ body }) => hash("sha256", body, "buffer"))),
     int2Array(packed.map(({ codec }) => codec)),
     int4Array(packed.map(({ bytes }) => bytes)),

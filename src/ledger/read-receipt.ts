@@ -1,5 +1,6 @@
 import type { Connection } from "../postgres/pool.ts";
 import { unpackDamagedBody, type PackedBody } from "../receipt-body.ts";
+import { SIGNATURE } from "../receipt-signature.ts";
 
 /** A POST as it came, with what proves where it came from. */
 export interface WholeReceipt {
@@ -16,7 +17,7 @@ export interface WholeReceipt {
 /** undefined: there is no receipt of this number. Of a damaged row, the bytes that stand there. */
 export async function readReceipt(tx: Connection, id: number): Promise<WholeReceipt | undefined> {
   const { rows } = await tx.query<WholeReceipt & PackedBody>(
-    `SELECT s.name AS source, r.received_at AS "receivedAt", r.sha256, r.signature, r.signed_at AS "signedAt",
+    `SELECT s.name AS source, r.received_at AS "receivedAt", r.sha256, ${SIGNATURE} AS signature, r.signed_at AS "signedAt",
        k.public_key AS "publicKey", r.codec, r.bytes, r.body
      FROM receipts AS r JOIN sources AS s ON s.id = r.source LEFT JOIN source_keys AS k ON k.id = r.key
      WHERE r.id = $1 LIMIT 1`,

@@ -2,6 +2,7 @@ import { isEventId } from "../event-id.ts";
 import { AUDIT_PAGE_BYTES_MAX, AUDIT_PAGE_RECEIPTS_MAX, AUDIT_SURPLUS_ROWS_MAX } from "../limits.ts";
 import type { Queryable } from "../postgres/pool.ts";
 import { unpackDamagedBody, type PackedBody } from "../receipt-body.ts";
+import { SIGNATURE } from "../receipt-signature.ts";
 import type { JsonObject } from "./json.ts";
 import { COUNTS, EARLIEST, LATEST, type Delivery } from "./merge.ts";
 import { parseReceipt, type ParsedReceipt } from "./parse.ts";
@@ -198,8 +199,8 @@ async function readReceipts(tx: Queryable, range: ReceiptRange, after: number | 
   const found = await tx.query<StoredReceipt & PackedBody>({
     name: "read page of receipts",
     // The times let PostgreSQL look only into the partitions that can hold these receipts. A Date lacks microseconds.
-    text: `SELECT id, received_at AS "receivedAt", source, key, signed_at AS "signedAt", signature, sha256,
-        codec, bytes, body
+    text: `SELECT id, received_at AS "receivedAt", source, key, signed_at AS "signedAt", ${SIGNATURE} AS signature,
+        sha256, codec, bytes, body
       FROM receipts WHERE id = ANY ($1) AND received_at >= $2 AND received_at < $3 ORDER BY id`,
     values: [chosen.map(({ id }) => id), new Date(Math.min(...times)), new Date(Math.max(...times) + 1)],
   });

@@ -4,6 +4,7 @@ import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { seedReceipt, seedSource } from "../../test/seed.ts";
 import { viewsApp, type ViewsApp } from "../../test/views-app.ts";
 import { packBody } from "../receipt-body.ts";
+import { packSignature } from "../receipt-signature.ts";
 import type { ErrorBody } from "./contract.ts";
 
 const BODY = Buffer.from(`[${'{"event":"open","email":"ü@example.com"},\r\n'.repeat(40)}{"event":"open"}]\r\n`);
@@ -25,13 +26,15 @@ describe("GET /api/receipts/:id/body", () => {
     const signature = sign("sha256", Buffer.concat([Buffer.from("1767225600"), BODY]), keys.privateKey);
     const { codec, bytes, body } = packBody(BODY);
     expect(codec).toBeGreaterThan(0);
+    const packed = packSignature(signature.toString("base64"));
     await db.pool.query(
-      `INSERT INTO receipts (id, received_at, source, key, signed_at, signature, sha256, codec, bytes, body)
-       VALUES (7, now(), $1, $2, '1767225600', $3, $4, $5, $6, $7)`,
+      `INSERT INTO receipts (id, received_at, source, key, signed_at, signature, signature_bytes, sha256, codec, bytes, body)
+       VALUES (7, now(), $1, $2, '1767225600', $3, $4, $5, $6, $7, $8)`,
       [
         source,
         stored.rows[0]?.id,
-        signature.toString("base64"),
+        packed.signature,
+        packed.signatureBytes,
         createHash("sha256").update(BODY).digest(),
         codec,
         bytes,
