@@ -70,6 +70,18 @@ describe("projecting a receipt", () => {
     expect(await balance()).toMatchObject({ receipts: 1, accepted: 2, stored: 2, duplicate: 0, lost: 0 });
   });
 
+  test("numbers new messages by the time of their first event, since they are listed by their number", async () => {
+    const times = { m9: 3, m1: 5, m5: 1, m7: 4, m3: 2 };
+    const items: object[] = [];
+    for (const [id, seconds] of Object.entries(times)) {
+      items.push({ ...good, timestamp: good.timestamp + seconds, sg_event_id: id, sg_message_id: id });
+    }
+    await write(items);
+    await drain();
+    const found = await rows<{ id: string }>("SELECT message_id AS id FROM messages ORDER BY messages.id");
+    expect(found.map(({ id }) => id)).toEqual(["m5", "m3", "m9", "m7", "m1"]);
+  });
+
   test("files an event once, whether it comes again in the same POST, in another, or in a batch of both (cases 45 and 49)", async () => {
     await write([good, good]);
     await write([good]);

@@ -98,7 +98,10 @@ export async function fileGroups(
   settleSeconds: number,
 ): Promise<Filed> {
   const plans = await planAndInsertMessages(tx, groups, settleSeconds);
-  const newEvents = plans.flatMap(({ message, plan }) => plan.events.map((event): NewEvent => ({ ...event, message })));
+  const newEvents = plans
+    // By number, so that the index of identities grows at its edge, and pages are not cut in halves.
+    .toSorted((a, b) => a.message - b.message)
+    .flatMap(({ message, plan }) => plan.events.map((event): NewEvent => ({ ...event, message })));
   const replaced = plans.flatMap(({ message, plan }) =>
     plan.repairs === undefined
       ? []

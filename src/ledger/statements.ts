@@ -110,7 +110,8 @@ export async function findSeen(tx: Connection, groups: readonly MessageGroup[]):
 
 /**
  * Inserts the messages that the ledger has not seen, with the state that this batch gives them, and orders their
- * enrichment in the same statement (promise P5). Rows that exist are left alone.
+ * enrichment in the same statement (promise P5). Rows that exist are left alone. The rows come by key, as all locks do, but
+ * their numbers by the time of their first event, since the list of messages is in the order of their numbers.
  *
  * @returns the new ones only.
  */
@@ -119,26 +120,24 @@ export async function insertUnseenMessages(
   messages: readonly { group: MessageGroup; state: MessageState | undefined }[],
   settleSeconds: number,
 ): Promise<MessageRow[]> {
-  const rows = messages.map(({ group, state }) =>
+  const places = placesByTime(messages.map(({ state }) => state?.times.first_event_at ?? 0));
+  const rows = messages.map(({ group, state }, index) => ({
+    place: places[index],
+    message_id: group.messageId,
     // A nameless message has no state of its own.
-    group.messageId === null || state === undefined
-      ? {
-          message_id: group.messageId,
-          delivery: "unknown",
-          opens: 0,
-          machine_opens: 0,
-          clicks: 0,
-          source: group.source,
-          categories: [],
-          args: {},
-        }
-      : { message_id: group.messageId, ...stateRow(state) },
-  );
+    ...(group.messageId === null || state === undefined
+      ? { delivery: "unknown", opens: 0, machine_opens: 0, clicks: 0, source: group.source, categories: [], args: {} }
+      : stateRow(state)),
+  }));
   const inserted = await tx.query<MessageRow>({
     name: "insert unseen messages",
-    text: `WITH unseen AS (
-        INSERT INTO messages (message_id, ${STATE_COLUMNS})
-        SELECT message_id, ${STATE_COLUMNS} FROM jsonb_to_recordset($1::jsonb) AS row (message_id text, ${STATE_TYPES})
+    text: `WITH numbers AS MATERIALIZED (
+        SELECT array_agg(number ORDER BY number) AS list
+        FROM (SELECT nextval('messages_id_seq') AS number FROM generate_series(1, $3)) AS drawn
+      ), unseen AS (
+        INSERT INTO messages (id, message_id, ${STATE_COLUMNS}) OVERRIDING SYSTEM VALUE
+        SELECT (SELECT list FROM numbers)[place], message_id, ${STATE_COLUMNS}
+        FROM jsonb_to_recordset($1::jsonb) AS row (place integer, message_id text, ${STATE_TYPES})
         ON CONFLICT DO NOTHING
         RETURNING id, message_id, source
       ), ordered AS (
@@ -146,9 +145,17 @@ export async function insertUnseenMessages(
         SELECT id, now() + make_interval(secs => $2) FROM unseen WHERE message_id IS NOT NULL
       )
       SELECT id, ${KEY_OF_ROW} AS key FROM unseen`,
-    values: [JSON.stringify(rows), settleSeconds],
+    values: [JSON.stringify(rows), settleSeconds, rows.length],
   });
   return inserted.rows;
+}
+
+/** Which place each of these times takes among them, from 1. */
+function placesByTime(times: readonly number[]): number[] {
+  const places: number[] = [];
+  const byTime = times.map((time, index) => ({ time, index })).sort((a, b) => a.time - b.time || a.index - b.index);
+  for (const [place, { index }] of byTime.entries()) places[index] = place + 1;
+  return places;
 }
 
 /**
