@@ -37,7 +37,13 @@ describe("the page of figures", () => {
     expect(section).toContain("| intake alone / Django system | B=1 | 25 (24.8–25.8)× | at least 22× | reached |");
     expect(section).toContain("| Holdfast, intake alone | 5,000 (4,900–5,200)<br>p99 30 ms |");
     expect(section).toContain("2 cores (Test <1>)");
+    expect(section).toContain("3 rounds in turns, median and range.");
     expect(section).toContain("- the peer express is left out: a test");
+  });
+
+  it("says that a scenario ran once, whatever number of rounds was asked for", () => {
+    const measurements = [{ subject: "holdfast", case: "B=1", metric: "disk", unit: "bytes/event", values: [900] }];
+    expect(renderSection({ ...RESULT, scenario: "disk", measurements })).toContain("; one run.");
   });
 
   it("is filled between a scenario's marks, and says what was not measured", () => {

@@ -45,15 +45,18 @@ function describeWhere({
   machine,
   postgres,
   postgresSettings,
-  rounds,
+  measurements,
   holdfast,
   settings,
 }: KeptResult): string {
   const given = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  // Of what was really measured: some scenarios run once, whatever was asked for.
+  const rounds = Math.max(...measurements.map(({ values }) => values.length));
+  const turns = rounds === 1 ? "one run" : `${rounds} rounds in turns, median and range`;
   const server = Object.entries(postgresSettings).map(([name, value]) => `${name} ${value}`);
   return [
     `Measured ${startedAt.slice(0, 10)}, Holdfast ${holdfast}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.system},`,
-    `Node ${machine.node}, PostgreSQL ${postgres} (${server.join(", ")}); ${rounds} rounds in turns, median and range.`,
+    `Node ${machine.node}, PostgreSQL ${postgres} (${server.join(", ")}); ${turns}.`,
     ...(given.length > 0 ? [`Settings: ${given.join(", ")}.`] : []),
   ].join("\n");
 }
