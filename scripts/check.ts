@@ -1,14 +1,12 @@
 /**
  * Everything that must hold before a change goes in: `npm run check [-- STEP …]`. Without names all steps run: the cheap
- * ones two at a time, then the README's test command. Nothing stops at the first failure. The last line is the tests'
- * `N passed, N failed`, in which every other step that failed counts as one failure more.
+ * ones and the README's test command one after the other, beside the benchmark. Nothing stops at the first failure. The last
+ * line is the tests' `N passed, N failed`, in which every other step that failed counts as one failure more.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
-/** The checks share two cores with whatever else the machine does. */
-const CONCURRENT_MAX = 2;
 const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
 
 interface Step {
@@ -26,7 +24,7 @@ interface Result {
 const tool = (path: string, ...args: string[]): string[] => [process.execPath, join("node_modules", path), ...args];
 const script = (name: string, ...args: string[]): string[] => [process.execPath, join("scripts", name), ...args];
 
-/** The longest first, so that the other core is not left waiting for it. */
+/** The longest first: the others, and then the tests, run beside it. */
 const STEPS: readonly Step[] = [
   // For soundness only: whether every scenario works and what was acknowledged is kept. Speed has no goal here.
   // By its own command, which builds the page that one of them looks at.
@@ -57,25 +55,25 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-const failures = await runSteps(STEPS.filter((step) => wanted.length === 0 || wanted.includes(step.name)));
-if (wanted.length === 0 && process.exitCode === undefined) await runTests(failures);
-else process.exitCode ??= Number(failures.length > 0);
+const isWhole = wanted.length === 0;
+const waiting = STEPS.filter(({ name }) => isWhole || wanted.includes(name));
+const failures: string[] = [];
+const beside = runSteps();
+await runSteps();
+const tests = isWhole && process.exitCode === undefined ? await runTests() : undefined;
+await beside;
+if (tests === undefined) process.exitCode ??= Number(failures.length > 0);
+else conclude(tests);
 
-/** @returns the names of those that failed. */
-async function runSteps(steps: readonly Step[]): Promise<string[]> {
-  const failed: string[] = [];
-  const waiting = [...steps];
-  const work = async (): Promise<void> => {
-    for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
-      // Told to end.
-      if (process.exitCode !== undefined) return;
-      const result = await runStep(step);
-      showResult(step.name, result);
-      if (result.failed) failed.push(step.name);
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENT_MAX }, work));
-  return failed;
+/** Takes steps until none waits: called twice, it runs two at a time. */
+async function runSteps(): Promise<void> {
+  for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
+    // Told to end.
+    if (process.exitCode !== undefined) return;
+    const result = await runStep(step);
+    showResult(step.name, result);
+    if (result.failed) failures.push(step.name);
+  }
 }
 
 async function runStep(step: Step): Promise<Result> {
@@ -97,8 +95,15 @@ function showResult(name: string, { failed, seconds, output }: Result): void {
   if (failed) console.log(`${output.trimEnd()}\n`);
 }
 
+interface Count {
+  passed: number;
+  failed: number;
+  /** What else the last line says. */
+  rest: string;
+}
+
 /** Shows the tests as they run, except for their last line, which is printed anew with the other failures in it. */
-async function runTests(failedSteps: readonly string[]): Promise<void> {
+async function runTests(): Promise<Count> {
   const startedMs = performance.now();
   let held = "";
   const onOutput = (text: string): void => {
@@ -110,16 +115,20 @@ async function runTests(failedSteps: readonly string[]): Promise<void> {
     held = held.slice(lastBreak + 1);
   };
   const exitCode = await run(["npm", "test"], onOutput, (text) => process.stderr.write(text));
-  const { passed, failed, rest } = readCount(held.trim());
+  const count = readCount(held.trim());
   showResult("tests", { failed: exitCode !== 0, seconds: (performance.now() - startedMs) / 1000, output: held });
-  if (failedSteps.length > 0) console.log(`FAILED ${failedSteps.join(", ")}: see above`);
   // Tests that end badly without saying how must not look like a success.
-  const failedInAll = Math.max(failed, Number(exitCode !== 0)) + failedSteps.length;
+  return { ...count, failed: Math.max(count.failed, Number(exitCode !== 0)) };
+}
+
+function conclude({ passed, failed, rest }: Count): void {
+  if (failures.length > 0) console.log(`FAILED ${failures.join(", ")}: see above`);
+  const failedInAll = failed + failures.length;
   process.exitCode ??= Number(failedInAll > 0);
   console.log(`${passed} passed, ${failedInAll} failed${rest}`);
 }
 
-function readCount(line: string): { passed: number; failed: number; rest: string } {
+function readCount(line: string): Count {
   const [, passed, failed, rest] = /^(\d+) passed, (\d+) failed(.*)$/u.exec(line) ?? [];
   return passed === undefined
     ? { passed: 0, failed: 1, rest: "" }
