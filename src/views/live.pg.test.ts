@@ -15,6 +15,8 @@ let url: string;
 let source = 0;
 let simulation = 0;
 let events = 0;
+/** Sees everything that is filed. */
+let witness: SseClient;
 const open: SseClient[] = [];
 
 beforeAll(async () => {
@@ -25,6 +27,7 @@ beforeAll(async () => {
   views = await viewsApp(db);
   url = `${await views.listen()}/api/live`;
   await listening();
+  witness = await live("?simulated=all");
 });
 afterAll(async () => {
   for (const client of open) client.close();
@@ -56,7 +59,10 @@ async function listening(not = 0): Promise<number> {
   }
 }
 
-/** Files one event as the projector does, and announces it. */
+/**
+ * Files one event as the projector does, announces it, and waits until the pages that are open have it: whoever comes later would
+ * else be told of it once more.
+ */
 async function file(
   options: { source?: number; skipped?: number; detail?: Record<string, unknown> } = {},
 ): Promise<string> {
@@ -73,6 +79,7 @@ async function file(
     detail: options.detail ?? { response: "250 ok" },
   });
   await announce({ filed: 1 + (options.skipped ?? 0), events: [[message, eventId]] });
+  while (!(await idsOf(witness)).includes(eventId));
   return eventId;
 }
 
