@@ -169,6 +169,20 @@ describe("what many events say alike", () => {
     expect(row?.detail).toEqual({ "smtp-id": "<abc@geopod-1>", tls: 1, pool: { name: "p", id: 2 }, response: "250 a" });
   });
 
+  test("is not taken for stored when its transaction failed and the next one had nothing to file", async () => {
+    await db.pool.query("ALTER TABLE events ADD CONSTRAINT refused CHECK (type <> 'delivered')");
+    const { tick } = projector();
+    await write([delivered("a")]);
+    await tick();
+    await db.pool.query("ALTER TABLE events DROP CONSTRAINT refused");
+    await db.pool.query("UPDATE inbox SET next_attempt_at = 'infinity'");
+    expect(await tick()).toBe(false);
+    await db.pool.query("UPDATE inbox SET next_attempt_at = '-infinity'");
+    await tick();
+    const [row] = await rows<{ detail: object }>("SELECT detail FROM whole_events");
+    expect(row?.detail).toEqual({ "smtp-id": "<abc@geopod-1>", tls: 1, pool: { name: "p", id: 2 }, response: "250 a" });
+  });
+
   test("is stored up to its limit of length, and stays in its event beyond", async () => {
     const frame = '{"useragent":""}'.length;
     const longest = "x".repeat(DETAIL_PART_CHARS_MAX - frame);

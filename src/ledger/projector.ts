@@ -72,12 +72,12 @@ export function createProjector(options: ProjectorOptions): Projector {
         },
         { settings: FILING, onRetry: () => onDeadlock?.("retried"), ...(wait === undefined ? {} : { wait }) },
       );
-      keepParts(parts);
       if (retries > 0) onDeadlock?.("rescued");
       if (projected === undefined) {
         if (retries > 0 && first !== undefined) await countDeadlock(pool, first, { retries, rescued: 1 });
         return { claimed: 0 };
       }
+      keepParts(parts);
       for (const key of projected.argKeys) if (knownArgKeys.size < ARG_KEYS_MAX) knownArgKeys.add(key);
       onProjected?.(projected);
       return { claimed: batch.length, projected };
