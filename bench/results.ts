@@ -16,7 +16,6 @@ export interface RunDescription {
   machine: Machine;
   postgres: string;
   postgresSettings: Record<string, string>;
-  rounds: number;
   /** What was given beside the defaults. */
   settings: Record<string, string>;
 }
@@ -30,7 +29,6 @@ export function describeRun(bench: Bench): RunDescription {
     machine: describeMachine(),
     postgres: server.version,
     postgresSettings: server.settings,
-    rounds: flags.rounds,
     settings: { ...flags.settings },
   };
 }

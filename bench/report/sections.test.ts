@@ -10,7 +10,6 @@ const RESULT: KeptResult = {
   machine: { cpu: "Test <1>", cores: 2, memoryGb: 8, system: "linux 6", node: "24.0.0" },
   postgres: "18.4",
   postgresSettings: { fsync: "on" },
-  rounds: 3,
   settings: {},
   measurements: [
     { subject: "holdfast-intake", case: "B=1", metric: "events", unit: "events/s", values: [5_000, 5_200, 4_900] },

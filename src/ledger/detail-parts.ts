@@ -39,8 +39,7 @@ const MAILING_KEYS = [
 /** What it went through, or was read with. */
 const CHANNEL_KEYS = ["cert_err", "sg_content_type", "tls", "useragent"];
 
-const SLOTS = ["mailing", "channel"] as const;
-type Slot = (typeof SLOTS)[number];
+type Slot = "mailing" | "channel";
 /** Exported for its test: what decides the meaning of an event is in none. */
 export const SLOT_OF_KEY: ReadonlyMap<string, Slot> = new Map([
   ...MAILING_KEYS.map((key) => [key, "mailing"] as const),
@@ -51,7 +50,10 @@ const SMTP_ID = "smtp-id";
 /** Stands in a part for an smtp-id of the usual shape. The view knows it too. */
 const SMTP_HOST = "smtp-host";
 
-/** Texts by which parts are known: sorted, and as they came, which is quicker to look for. A hostile sender has many orders of keys. */
+/**
+ * A part is known by its sorted text, and by the texts in which it came, which are quicker to look for, up to so many in all: a
+ * hostile sender has many orders of keys.
+ */
 const TEXTS_MAX = 2 * DETAIL_PARTS_MAX;
 
 /** What a process knows of detail_parts. */
@@ -74,15 +76,24 @@ export function beginParts(parts: DetailParts): void {
   if (parts.isUncertain) Object.assign(parts, createDetailParts());
 }
 
-/** Called after the commit. */
+/** Called after the commit of a transaction that began with `beginParts`, and of no other: see its test. */
 export function keepParts(parts: DetailParts): void {
   parts.isUncertain = false;
+}
+
+/** What an event shares with others, and the row that holds it, once that is known. */
+interface SharedPart {
+  slot: Slot;
+  part: JsonObject;
+  /** Its JSON text as the keys came. */
+  text: string;
+  number: number | undefined;
 }
 
 interface Draft {
   event: ParsedEvent;
   own: JsonObject;
-  shared: Partial<Record<Slot, { part: JsonObject; text: string }>>;
+  shared: SharedPart[];
 }
 
 /**
@@ -97,20 +108,16 @@ export async function splitDetails(
   events: readonly ParsedEvent[],
   parts: DetailParts,
 ): Promise<SplitDetail[]> {
-  const drafts = events.map(draftOf);
-  const unknown = new Map<string, JsonObject>();
-  for (const { shared } of drafts) {
-    for (const slot of SLOTS) {
-      const entry = shared[slot];
-      if (entry !== undefined && numberOf(entry, parts) === undefined)
-        unknown.set(canonicalJson(entry.part), entry.part);
-    }
+  const drafts = events.map((event) => draftOf(event, parts));
+  const unknown = drafts.flatMap(({ shared }) => shared.filter(({ number }) => number === undefined));
+  if (unknown.length > 0 && parts.rows < DETAIL_PARTS_MAX) {
+    await learn(tx, unknown, parts);
+    for (const entry of unknown) entry.number = numberOf(entry, parts);
   }
-  if (unknown.size > 0 && parts.rows < DETAIL_PARTS_MAX) await learn(tx, unknown, parts);
-  return drafts.map((draft) => settle(draft, parts));
+  return drafts.map(settle);
 }
 
-function draftOf(event: ParsedEvent): Draft {
+function draftOf(event: ParsedEvent, parts: DetailParts): Draft {
   const { detail, messageId } = event;
   const own = bareObject<Json>();
   const mailing = bareObject<Json>();
@@ -123,12 +130,12 @@ function draftOf(event: ParsedEvent): Draft {
     else if (slot === "channel") channel[key] = value;
     else own[key] = value;
   }
-  return { event, own, shared: { ...entryOf("mailing", mailing), ...entryOf("channel", channel) } };
-}
-
-function entryOf(slot: Slot, part: JsonObject): Draft["shared"] {
-  const text = JSON.stringify(part);
-  return text === "{}" ? {} : { [slot]: { part, text } };
+  const shared: SharedPart[] = [];
+  for (const [slot, part] of [["mailing", mailing] as const, ["channel", channel] as const]) {
+    const text = JSON.stringify(part);
+    if (text !== "{}") shared.push({ slot, part, text, number: numberOf({ part, text }, parts) });
+  }
+  return { event, own, shared };
 }
 
 /** What an smtp-id says beyond its message's id: SendGrid makes it of the mail's id, which both begin with, and a host. */
@@ -139,16 +146,12 @@ function smtpHost(smtpId: Json | undefined, messageId: string | null): string | 
   return smtpId.startsWith(start) && smtpId.endsWith(">") ? smtpId.slice(start.length, -1) : undefined;
 }
 
-function numberOf({ part, text }: { part: JsonObject; text: string }, parts: DetailParts): number | undefined {
-  const number = parts.numbers.get(text);
+function numberOf({ part, text }: Pick<SharedPart, "part" | "text">, { numbers }: DetailParts): number | undefined {
+  const number = numbers.get(text);
   if (number !== undefined) return number;
-  const sorted = parts.numbers.get(canonicalJson(part));
-  if (sorted !== undefined) addText(parts, text, sorted);
+  const sorted = numbers.get(canonicalJson(part));
+  if (sorted !== undefined && numbers.size < TEXTS_MAX) numbers.set(text, sorted);
   return sorted;
-}
-
-function addText({ numbers }: DetailParts, text: string, number: number): void {
-  if (numbers.size < TEXTS_MAX) numbers.set(text, number);
 }
 
 interface PartRow {
@@ -157,15 +160,16 @@ interface PartRow {
 }
 
 /** Reads what others stored since the last time, and stores what is still unknown then. */
-async function learn(tx: Connection, unknown: ReadonlyMap<string, JsonObject>, parts: DetailParts): Promise<void> {
+async function learn(tx: Connection, unknown: readonly SharedPart[], parts: DetailParts): Promise<void> {
   parts.isUncertain = true;
   const stored = await tx.query<PartRow>("SELECT id, part FROM detail_parts WHERE id > $1 ORDER BY id LIMIT $2", [
     parts.latest,
     DETAIL_PARTS_MAX,
   ]);
   addRows(parts, stored.rows);
+  const wanted = new Map(unknown.map(({ part }) => [canonicalJson(part), part]));
+  const missing = [...wanted].filter(([text]) => text.length <= DETAIL_PART_CHARS_MAX && !parts.numbers.has(text));
   const room = DETAIL_PARTS_MAX - parts.rows;
-  const missing = [...unknown].filter(([text]) => text.length <= DETAIL_PART_CHARS_MAX && !parts.numbers.has(text));
   if (missing.length === 0 || room <= 0) return;
   const added = await tx.query<PartRow>(
     "INSERT INTO detail_parts (part) SELECT value FROM jsonb_array_elements($1::jsonb) RETURNING id, part",
@@ -176,19 +180,16 @@ async function learn(tx: Connection, unknown: ReadonlyMap<string, JsonObject>, p
 
 function addRows(parts: DetailParts, rows: readonly PartRow[]): void {
   for (const { id, part } of rows) {
-    addText(parts, canonicalJson(part), id);
+    parts.numbers.set(canonicalJson(part), id);
     parts.latest = Math.max(parts.latest, id);
   }
   parts.rows += rows.length;
 }
 
-function settle({ event, own, shared }: Draft, parts: DetailParts): SplitDetail {
+function settle({ event, own, shared }: Draft): SplitDetail {
   const split: SplitDetail = { own, mailing: null, channel: null };
-  for (const slot of SLOTS) {
-    const entry = shared[slot];
-    if (entry === undefined) continue;
-    const number = numberOf(entry, parts);
-    if (number === undefined) restore(own, event.detail, entry.part);
+  for (const { slot, part, number } of shared) {
+    if (number === undefined) restore(own, event.detail, part);
     else split[slot] = number;
   }
   return split;

@@ -153,7 +153,7 @@ export async function insertUnseenMessages(
 /** Which place each of these times takes among them, from 1. */
 function placesByTime(times: readonly number[]): number[] {
   const places: number[] = [];
-  const byTime = times.map((time, index) => ({ time, index })).sort((a, b) => a.time - b.time || a.index - b.index);
+  const byTime = times.map((time, index) => ({ time, index })).sort((a, b) => a.time - b.time);
   for (const [place, { index }] of byTime.entries()) places[index] = place + 1;
   return places;
 }
