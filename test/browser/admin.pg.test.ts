@@ -10,6 +10,7 @@ import { publicKeyText } from "../../src/sendgrid/signature.ts";
 import { encodeBody, encodeItem, webhookHeaders } from "../../src/simulator/wire.ts";
 import { violationsInEveryLook } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
+import { everyLook } from "./every-look.ts";
 import { keepPages } from "./opened-pages.ts";
 import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
@@ -245,21 +246,14 @@ describe.skipIf(isSkipped)(`an admin's pages in a browser${isSkipped ? ` (${star
       for (const [name, path, content] of pages) {
         await page.goto(path);
         await page.locator(content).first().waitFor();
-        for (const [language, button] of [
-          ["en", "English"],
-          ["de", "Deutsch"],
-        ] as const) {
-          await page.getByRole("button", { name: button }).click();
-          for (const scheme of ["light", "dark"] as const) {
-            await page.emulateMedia({ colorScheme: scheme });
-            const picture = `${name}-${scheme}-${language}-${device}`;
-            // A picture for people takes up to half a second: each language and each paper has one.
-            if ((language === "en") === (scheme === "light")) {
-              const file = join(SCREENSHOTS, `${picture}.png`);
-              await page.screenshot({ path: file, fullPage: name !== "settings-status" });
-            }
-            expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), picture).toBe(true);
+        for await (const { language, scheme } of everyLook(page)) {
+          const picture = `${name}-${scheme}-${language}-${device}`;
+          // A picture for people takes up to half a second: each language and each paper has one.
+          if ((language === "en") === (scheme === "light")) {
+            const file = join(SCREENSHOTS, `${picture}.png`);
+            await page.screenshot({ path: file, fullPage: name !== "settings-status" });
           }
+          expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), picture).toBe(true);
         }
       }
     },

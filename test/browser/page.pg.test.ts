@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "./browser.ts";
+import { everyLook } from "./every-look.ts";
 import { keepPages } from "./opened-pages.ts";
 import { itemOf, type Look, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
 
@@ -265,21 +266,14 @@ describe.skipIf(isSkipped)(`the page in a browser${isSkipped ? ` (${started.reas
       for (const [name, path, content] of pages) {
         await page.goto(path);
         await page.locator(content).first().waitFor();
-        for (const [language, button] of [
-          ["en", "English"],
-          ["de", "Deutsch"],
-        ] as const) {
-          await page.getByRole("button", { name: button }).click();
-          for (const scheme of ["light", "dark"] as const) {
-            await page.emulateMedia({ colorScheme: scheme });
-            const picture = `${name}-${scheme}-${language}-${device}`;
-            // A picture for people takes up to half a second: each language and each paper has one.
-            if ((language === "en") === (scheme === "light")) {
-              await page.screenshot({ path: join(SCREENSHOTS, `${picture}.png`) });
-            }
-            // What sticks out to the right would make the whole page slide on a phone.
-            expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), picture).toBe(true);
+        for await (const { language, scheme } of everyLook(page)) {
+          const picture = `${name}-${scheme}-${language}-${device}`;
+          // A picture for people takes up to half a second: each language and each paper has one.
+          if ((language === "en") === (scheme === "light")) {
+            await page.screenshot({ path: join(SCREENSHOTS, `${picture}.png`) });
           }
+          // What sticks out to the right would make the whole page slide on a phone.
+          expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), picture).toBe(true);
         }
       }
     },
