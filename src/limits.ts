@@ -40,8 +40,6 @@ export const KEY_ORDERS_MAX = 100;
 export const KEY_USE_FLUSH_MS = 30_000;
 /** Keys of one source that are valid at once; each costs a POST up to a tenth of a millisecond. */
 export const SOURCE_KEYS_MAX = 20;
-/** Bodies up to this are verified beside the event loop; larger ones on it, since the copies would cost more than they save. */
-export const VERIFY_ASIDE_BYTES_MAX = 16 * KIB;
 /** Sources made on the page. */
 export const PAGE_SOURCES_MAX = 100;
 /** What a refused client is asked to wait. SendGrid ignores it; proxies and our simulator do not. */

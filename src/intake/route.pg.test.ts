@@ -8,7 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { createHttpServer } from "../http.ts";
-import { BODY_BYTES_MAX, TIMESTAMP_HEADER_CHARS_MAX } from "../limits.ts";
+import { APPEND_QUEUE_BYTES_MAX, BODY_BYTES_MAX, TIMESTAMP_HEADER_CHARS_MAX } from "../limits.ts";
 import { createLog } from "../log.ts";
 import { unpackBody, type PackedBody } from "../receipt-body.ts";
 import { publicKeyText, signBody, SIGNATURE_HEADER, TIMESTAMP_HEADER } from "../sendgrid/signature.ts";
@@ -229,6 +229,12 @@ describe("a POST", () => {
 
   test("of exactly 5 MiB is taken", async () => {
     expect((await post({ payload: Buffer.alloc(BODY_BYTES_MAX, "x") })).status).toBe(200);
+  });
+
+  test("is let go of once it is kept: more than the queue holds, one after the other, are all taken", async () => {
+    const count = Math.ceil(APPEND_QUEUE_BYTES_MAX / BODY_BYTES_MAX) + 1;
+    const bodies = Array.from({ length: count }, (_, index) => Buffer.alloc(BODY_BYTES_MAX, index));
+    for (const payload of bodies) expect((await post({ payload })).status).toBe(200);
   });
 
   test("to a source without a key is refused, and says how to turn it on", async () => {

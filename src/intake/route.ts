@@ -1,5 +1,7 @@
+import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ClientError, type ClientErrorCode } from "../errors.ts";
+import { freeBuffer } from "../free-buffer.ts";
 import { toClientError } from "../http.ts";
 import {
   ARRIVING_BYTES_MAX,
@@ -12,6 +14,7 @@ import * as metrics from "../metrics.ts";
 import { SIGNATURE_HEADER, TIMESTAMP_HEADER, verifySignatureAside } from "../sendgrid/signature.ts";
 import type { Appender } from "./append.ts";
 import { createArrivals, type Arrivals } from "./arrivals.ts";
+import { readBody, type PostedBody } from "./body.ts";
 import { isValid } from "./keys.ts";
 import type { Source } from "./sources.ts";
 import type { Spool, SpooledPost } from "./spool.ts";
@@ -31,16 +34,16 @@ export interface IntakeOptions {
   onVerified?: (key: number) => void;
 }
 
-type WebhookRequest = FastifyRequest<{ Params: { source?: string }; Body: Buffer | undefined }>;
+type WebhookRequest = FastifyRequest<{ Params: { source?: string }; Body: PostedBody | undefined }>;
 
 /** Adds `POST /webhooks/sendgrid` (the source default) and `POST /webhooks/sendgrid/:source`. */
 export async function registerIntake(app: FastifyInstance, options: IntakeOptions): Promise<void> {
   await app.register(async (scope) => {
     // The signature is over raw bytes: nothing in this scope may parse or decode a body, whatever its content type.
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: BODY_BYTES_MAX }, (_request, body, done) => {
-      done(null, body);
-    });
+    scope.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) =>
+      readBody(payload, header(request, TIMESTAMP_HEADER) ?? ""),
+    );
     countAnswers(scope, options);
     const arrivals = createArrivals(ARRIVING_BYTES_MAX);
     const receive = receiver(options);
@@ -107,15 +110,18 @@ function receiver(options: IntakeOptions): (request: WebhookRequest, reply: Fast
   return async (request, reply) => {
     const receivedAt = new Date();
     const source = sourceOf(request, sources);
-    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const signature = header(request, SIGNATURE_HEADER);
     const signedAt = header(request, TIMESTAMP_HEADER);
-    const key = await judged(options, () => verifyingKey(source, body, signature, signedAt));
+    const { bytes: body, signed } = request.body ?? nothing(signedAt);
+    const key = await judged(options, () => verifyingKey(source, signed, signature, signedAt));
     if (key !== null) onVerified?.(key);
 
     const posted = { source: source.id, key, signedAt, signature, body, receivedAt };
     const appended = await appender.append(posted);
-    if (appended.outcome === "committed") return reply.send({ receipt: String(appended.receipt) });
+    if (appended.outcome === "committed") {
+      freeBuffer(signed);
+      return reply.send({ receipt: String(appended.receipt) });
+    }
     if (appended.outcome === "unavailable") await keepInSpool(options, { ...posted, sourceName: source.name });
     throw new ClientError(appended.outcome);
   };
@@ -141,10 +147,15 @@ function sourceOf(request: WebhookRequest, sources: ReadonlyMap<string, Source>)
   return source;
 }
 
+/** Without a body there is nothing to read, and a POST without one can be signed all the same. */
+function nothing(signedAt: string | null): PostedBody {
+  return { bytes: Buffer.alloc(0), signed: Buffer.from(signedAt ?? "", "latin1") };
+}
+
 /** The number of the key that made the signature, or null where an unsigned POST is allowed. */
 async function verifyingKey(
   source: Source,
-  body: Buffer,
+  signed: Buffer,
   signature: string | null,
   signedAt: string | null,
 ): Promise<number | null> {
@@ -153,7 +164,7 @@ async function verifyingKey(
       throw new ClientError("signature_invalid");
     }
     const valid = source.keys.filter((key) => isValid(key));
-    for (const { id, key } of valid) if (await verifySignatureAside(key, signedAt, body, signature)) return id;
+    for (const { id, key } of valid) if (await verifySignatureAside(key, signed, signature)) return id;
     // A signature that no key made is refused even where unsigned POSTs are allowed, once there is a key to check with.
     if (valid.length > 0) throw new ClientError("signature_invalid");
   }
