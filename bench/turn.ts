@@ -32,6 +32,13 @@ export async function takeTurn(turn: Turn): Promise<LoadReport> {
     const before = await cpuSeconds(running.pids);
     const report = await load.run({ ...order, url: running.url });
     const after = await cpuSeconds(running.pids);
+    if (running.drained !== undefined) {
+      // What is acknowledged first and filed later must be seen beside what is acknowledged.
+      const endedMs = performance.now();
+      await running.drained();
+      const figure = { subject: subject.name, case: inCase, metric: "filed after", unit: "s" };
+      recorder.add(figure, (performance.now() - endedMs) / 1000);
+    }
     recordLoad(turn, report);
     if (before !== undefined && after !== undefined) {
       const figure = { subject: subject.name, case: inCase, metric: "cpu", unit: "CPU s per million events" };

@@ -53,6 +53,27 @@ export const HTTP_KEEP_ALIVE_MS = 40_000;
 /** A whole request must have arrived by then: 5 MiB over a slow line, and no slow-loris. */
 export const HTTP_REQUEST_MS_MAX = 30_000;
 
+/** A POST that waited longer for its answer was answered slowly: with room to spare it takes 2 to 5 ms. */
+export const ANSWER_SLOW_MS = 10;
+/** How many answers their share reaches back, about. */
+export const ANSWERS_COUNTED = 64;
+/** With more slow answers among them than this, and with more arriving than it files by this factor, the projector gives way. */
+export const GIVE_WAY_SLOW_SHARE = 0.5;
+export const GIVE_WAY_OVERLOAD = 1.2;
+/** How far the average of what arrives reaches back, about; and how many batches that of what is filed. */
+export const ARRIVALS_AVERAGED_MS = 1_000;
+export const BATCHES_COUNTED = 16;
+/** Without an answer for so long, nobody is waiting. */
+export const ANSWERS_RECENT_MS = 100;
+/** Giving way, the projector rests this many times as long as it works, */
+export const GIVE_WAY_FACTOR = 3;
+/** this long at once at most, */
+export const GIVE_WAY_MS_MAX = 500;
+/** not before it is this far behind, since small batches say nothing of how fast it could be, */
+export const GIVE_WAY_LAG_MS_MIN = 1_000;
+/** and not beyond this: half of what raises an alert. */
+export const GIVE_WAY_LAG_MS_MAX = 30_000;
+
 // PostgreSQL
 
 /** A statement that runs longer than this is a bug or a stuck server; every caller can retry. */

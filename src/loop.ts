@@ -16,6 +16,8 @@ export interface LoopOptions {
   tick: () => Promise<boolean>;
   /** The wait after a tick that found nothing more to do, unless woken. Infinity: only a wake ends it. */
   idleMs: number | (() => number);
+  /** How long to rest after a tick that took so long, when there is more to do. No wake ends it. Default: not at all. */
+  restMs?: (tickMs: number) => number;
   /** The longest wait after failing ticks; the first is `idleMs` or a second if that is less, then doubled. */
   failingMsMax?: number;
 }
@@ -27,29 +29,31 @@ const FAILING_MS_MIN = 1_000;
  * row as an error) and tried again after a growing wait, since every caller's work waits safely in the database.
  */
 export function createLoop(options: LoopOptions): Loop {
-  const { name, log, tick, idleMs, failingMsMax = 30_000 } = options;
+  const { name, log, tick, idleMs, restMs = () => 0, failingMsMax = 30_000 } = options;
   let stopped = false;
   let woken = false;
   let failures = 0;
   let endWait: (() => void) | undefined;
+  let endRest: (() => void) | undefined;
   let running: Promise<void> | undefined;
 
   async function wait(ms: number): Promise<void> {
     if (stopped || woken) return;
-    await new Promise<void>((resolve) => {
-      const timer = ms === Infinity ? undefined : setTimeout(resolve, ms);
-      endWait = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    await new Promise<void>((resolve) => (endWait = endable(ms, resolve)));
     endWait = undefined;
+  }
+
+  async function rest(ms: number): Promise<void> {
+    if (stopped || ms === 0) return;
+    await new Promise<void>((resolve) => (endRest = endable(ms, resolve)));
+    endRest = undefined;
   }
 
   async function run(): Promise<void> {
     while (!stopped) {
       woken = false;
       let more = false;
+      const beganMs = performance.now();
       try {
         more = await tick();
         failures = 0;
@@ -57,7 +61,10 @@ export function createLoop(options: LoopOptions): Loop {
         failures += 1;
         log[failures < 3 ? "warn" : "error"]({ loop: name, failures, err: error }, "tick failed");
       }
-      if (more) continue;
+      if (more) {
+        await rest(restMs(performance.now() - beganMs));
+        continue;
+      }
       const ms = typeof idleMs === "number" ? idleMs : idleMs();
       await wait(failures === 0 ? ms : Math.min(Math.min(ms, FAILING_MS_MIN) * 2 ** (failures - 1), failingMsMax));
     }
@@ -75,7 +82,17 @@ export function createLoop(options: LoopOptions): Loop {
     async stop() {
       stopped = true;
       endWait?.();
+      endRest?.();
       await running;
     },
+  };
+}
+
+/** Calls `done` after a while (Infinity: never). @returns what ends the while now. */
+function endable(ms: number, done: () => void): () => void {
+  const timer = ms === Infinity ? undefined : setTimeout(done, ms);
+  return () => {
+    clearTimeout(timer);
+    done();
   };
 }

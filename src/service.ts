@@ -7,6 +7,7 @@ import { reconcileSettings } from "./commands/reconcile-settings.ts";
 import type { Config } from "./config.ts";
 import { createEnricher } from "./enrichment/enricher.ts";
 import { UsageError } from "./errors.ts";
+import { createGiveWay, type GiveWay } from "./give-way.ts";
 import { createDiskWatch, type DiskWatch } from "./health/disk.ts";
 import { auditDurability } from "./health/durability.ts";
 import { createHeartbeat } from "./health/heartbeat.ts";
@@ -106,9 +107,10 @@ export async function startService(config: Config, log: Log): Promise<Service> {
       await delivery.start();
       stops.push(() => delivery.stop());
     }
-    const stages = startStages(context, delivery);
+    const giveWay = createGiveWay();
+    const stages = startStages(context, delivery, giveWay);
     stops.push(() => stopAll(stages.loops));
-    const { url, app, appender, loops, simulation } = await serve(context, stages.wakeProjector);
+    const { url, app, appender, loops, simulation } = await serve(context, stages.wakeProjector, giveWay);
     // While requests end, their receipts are still appended: so the server closes first, and before it who posts to it.
     stops.push(
       () => appender.drained(),
@@ -169,6 +171,7 @@ async function checkDurability(pool: Pool, isUnsafeAllowed: boolean, log: Log): 
 async function serve(
   context: Context,
   wakeProjector: () => void,
+  giveWay: GiveWay,
 ): Promise<{ url: string; app: FastifyInstance; appender: Appender; loops: Loop[]; simulation: SimulationJob }> {
   const { config, log, pool, databaseUrl, keyRing, spool, disk, instance, simulator, room } = context;
   const { sources } = keyRing;
@@ -176,8 +179,9 @@ async function serve(
   const appender = createAppender({
     pool,
     log,
-    onCommitted(receipts) {
+    onCommitted(receipts, bytes) {
       metrics.groupCommitRows.observe(receipts);
+      giveWay.stored(bytes);
       wakeProjector();
     },
   });
@@ -191,6 +195,7 @@ async function serve(
       sources,
       log,
       onVerified: (key) => keyRing.noteUse(key),
+      onAnswered: (ms) => giveWay.answered(ms),
       onRefused: (source, code) => refusals.count(source, code),
       // Of a database elsewhere only its own disk matters, and that cannot be seen from here.
       isDiskLow: () => config.DATABASE_URL === undefined && disk.isLow(),
@@ -213,7 +218,11 @@ async function serve(
   return { url: urlOf(app.server.address()), app, appender, loops, simulation };
 }
 
-function startStages(context: Context, delivery: AlertDelivery): { loops: Loop[]; wakeProjector: () => void } {
+function startStages(
+  context: Context,
+  delivery: AlertDelivery,
+  giveWay: GiveWay,
+): { loops: Loop[]; wakeProjector: () => void } {
   const { config, pool, log, instance, disk, spool } = context;
   const roles = config.HOLDFAST_ROLES;
   const settleSeconds = config.HOLDFAST_ENRICHMENT_SETTLE_SECONDS;
@@ -227,6 +236,7 @@ function startStages(context: Context, delivery: AlertDelivery): { loops: Loop[]
       metrics.projectedEvents.inc({ result: "duplicate" }, duplicate);
       metrics.projectedEvents.inc({ result: "quarantined" }, quarantined);
     },
+    restMs: (batch) => giveWay.restMs(batch),
     onDeadlock: (outcome) => metrics.deadlockRetries.inc({ result: outcome === "retried" ? "attempted" : outcome }),
   });
   const replay = createReplayer({ pool, log, settleSeconds });

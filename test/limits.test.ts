@@ -27,6 +27,13 @@ const AT_THEIR_EDGE: Record<string, [words: string, ...names: string[]][]> = {
     ["takes as many at once as its limit", "SPOOL_DRAIN_POSTS_MAX"],
     ["the number of the key that made its signature", "SPOOL_UNVERIFIED_MS"],
   ],
+  "src/give-way.test.ts": [
+    ["when they are the most", "ANSWER_SLOW_MS", "ANSWERS_COUNTED", "GIVE_WAY_SLOW_SHARE"],
+    ["once nobody has been answered", "ANSWERS_RECENT_MS"],
+    ["as long as it files what arrives", "GIVE_WAY_OVERLOAD", "ARRIVALS_AVERAGED_MS", "BATCHES_COUNTED"],
+    ["three times as long as it took", "GIVE_WAY_FACTOR", "GIVE_WAY_MS_MAX"],
+    ["too far behind", "GIVE_WAY_LAG_MS_MIN", "GIVE_WAY_LAG_MS_MAX"],
+  ],
   "src/postgres/pool.pg.test.ts": [["a process that vanished hold its locks", "IDLE_IN_TRANSACTION_MS_MAX"]],
   "src/postgres/transaction.pg.test.ts": [["gives up after the fifth retry", "DEADLOCK_RETRY_MS", "DEADLOCK_JITTER"]],
   "src/postgres/embedded-log.test.ts": [["stays as it is up to its bound", "POSTGRES_LOG_BYTES_MAX"]],

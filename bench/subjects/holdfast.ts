@@ -62,6 +62,7 @@ export interface ServeOptions {
 export async function serve(bench: Bench, options: ServeOptions): Promise<RunningHoldfast> {
   const { name, databaseUrl, roles, root = ROOT, settings = {}, isMeasured = true } = options;
   const { flags, folder, key, server } = bench;
+  const isProjecting = roles.includes("projector");
   const profile =
     flags.profile === undefined || !isMeasured ? undefined : await startProfile(flags.profile, name, server);
   const service = await startService({
@@ -80,9 +81,10 @@ export async function serve(bench: Bench, options: ServeOptions): Promise<Runnin
     pids: [service.pid, await server.pid()],
     servicePid: service.pid,
     databaseUrl,
+    ...(isProjecting ? { drained: async () => drained(databaseUrl) } : {}),
     async check(acknowledged) {
       const wrong = await checkReceipts(databaseUrl, acknowledged, 0);
-      if (roles.includes("projector")) {
+      if (isProjecting) {
         await drained(databaseUrl);
         wrong.push(...(await checkEvents(databaseUrl, acknowledged, 0)));
       }

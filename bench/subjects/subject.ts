@@ -12,6 +12,8 @@ export interface Running {
   url: string;
   /** The roots of all its process trees, its database's included. */
   pids: number[];
+  /** Resolves when what was acknowledged is worked off, for a subject that works after the answer. */
+  drained?: () => Promise<void>;
   /** Holds what it kept against what it acknowledged. @returns what is wrong; nothing when all is well. */
   check(acknowledged: Acknowledged): Promise<string[]>;
   /** Stops it and removes its data. */

@@ -42,8 +42,8 @@ export interface Appender {
 export interface AppenderOptions {
   pool: Pool;
   log: Log;
-  /** Called after each commit with the number of receipts in it. */
-  onCommitted?: (receipts: number) => void;
+  /** Called after each commit with the number of receipts in it, and their bodies' bytes. */
+  onCommitted?: (receipts: number, bytes: number) => void;
   /** A clock in milliseconds; tests pass their own. */
   now?: () => number;
 }
@@ -83,7 +83,7 @@ export function createAppender(options: AppenderOptions): Appender {
       for (const value of statement.values) freeBuffer(value);
       if (outage.end()) log.info("PostgreSQL answers again");
       for (const [index, { done }] of group.entries()) done({ outcome: "committed", receipt: ids[index] ?? 0 });
-      onCommitted?.(group.length);
+      onCommitted?.(group.length, bytesOf(group));
     } catch (error) {
       // The commit may or may not have happened. Saying 503 is right in both cases: the POST comes again, and an event
       // that was stored after all is then a duplicate.
@@ -104,7 +104,7 @@ export function createAppender(options: AppenderOptions): Appender {
       groups += 1;
       void commit(group).finally(() => {
         groups -= 1;
-        for (const { bytes } of group) waitingBytes -= bytes;
+        waitingBytes -= bytesOf(group);
         startGroupsSoon();
         if (groups > 0 || waiting.length > 0) return;
         for (const resolve of onDrained) resolve();
@@ -145,6 +145,10 @@ function atEndOfTurn(run: () => void): () => void {
       run();
     });
   };
+}
+
+function bytesOf(group: readonly Waiting[]): number {
+  return group.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** Takes the next group off the front, within the limits of rows and bytes. */

@@ -30,6 +30,8 @@ export interface IntakeOptions {
   sources: ReadonlyMap<string, Source>;
   /** False: a POST that these sources and keys do not explain may be right all the same, and hears 503 instead of 4xx. */
   knowsAllKeys?: boolean;
+  /** Told of every answer, whatever it was: how many milliseconds the POST waited for it. */
+  onAnswered?: (ms: number) => void;
   /** Told of the key that verified a POST. */
   onVerified?: (key: number) => void;
 }
@@ -59,7 +61,7 @@ export async function registerIntake(app: FastifyInstance, options: IntakeOption
   });
 }
 
-function countAnswers(scope: FastifyInstance, { sources, onRefused }: IntakeOptions): void {
+function countAnswers(scope: FastifyInstance, { sources, onRefused, onAnswered }: IntakeOptions): void {
   const nameOf = (request: FastifyRequest): string => {
     const { source = "default" } = request.params as { source?: string };
     // Only configured names become labels, or anyone could make the metrics grow.
@@ -73,6 +75,7 @@ function countAnswers(scope: FastifyInstance, { sources, onRefused }: IntakeOpti
   });
   scope.addHook("onResponse", async (request, reply) => {
     metrics.answerSeconds.observe(reply.elapsedTime / 1000);
+    onAnswered?.(reply.elapsedTime);
     if (reply.statusCode === 200) metrics.receiptsAccepted.inc({ source: nameOf(request) });
   });
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { receiptWriter, type ReceiptWriter } from "../../test/receipts.ts";
+import type { BatchFigures } from "../give-way.ts";
 import { createLog } from "../log.ts";
 import { createPool } from "../postgres/pool.ts";
 import { createProjector, type Projector, type ProjectorOptions } from "./projector.ts";
@@ -34,6 +35,26 @@ async function rows<T extends object>(sql: string): Promise<T[]> {
 }
 
 const LOST = "SELECT coalesce(sum(accepted - stored - duplicate - quarantined), 0) AS lost FROM tallies";
+
+test("A projector rests between batches as it is told, by what the last batch was", async () => {
+  await write([item("a", "a1")]);
+  await db.pool.query("UPDATE receipts SET received_at = received_at - interval '1 hour'");
+  await db.pool.query("UPDATE inbox SET received_at = received_at - interval '1 hour'");
+  const told = Promise.withResolvers<BatchFigures>();
+  const worker = projector({
+    restMs(batch) {
+      told.resolve(batch);
+      return 0;
+    },
+  });
+  worker.start();
+  const { ms, bytes, lagMs } = await told.promise;
+  await worker.stop();
+  expect(ms).toBeGreaterThan(0);
+  expect(bytes).toBe(JSON.stringify([item("a", "a1")]).length);
+  expect(lagMs).toBeGreaterThanOrEqual(3_600_000);
+  expect(await rows("SELECT FROM inbox")).toEqual([]);
+});
 
 describe("a deadlock with an outside writer", () => {
   /**

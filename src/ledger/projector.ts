@@ -1,4 +1,5 @@
 import { sqlState } from "../errors.ts";
+import type { BatchFigures } from "../give-way.ts";
 import {
   ARG_KEYS_MAX,
   DEADLOCK_RETRY_MS,
@@ -27,6 +28,8 @@ export interface ProjectorOptions {
   onProjected?: (projected: Projected) => void;
   /** Told of every deadlock retry, of every transaction saved by one, and of every one that none could save. */
   onDeadlock?: (outcome: "retried" | "rescued" | "exhausted") => void;
+  /** How long to rest after a batch. Default: not at all. */
+  restMs?: (batch: BatchFigures) => number;
   /** Waits between deadlock retries; tests pass their own. */
   wait?: TransactionOptions["wait"];
 }
@@ -50,10 +53,10 @@ type BatchOutcome = { claimed: 0 } | { claimed: number; projected: Projected } |
  * more CPU.
  */
 export function createProjector(options: ProjectorOptions): Projector {
-  const { pool, log, settleSeconds, onProjected, onDeadlock, wait } = options;
+  const { pool, log, settleSeconds, onProjected, onDeadlock, restMs = () => 0, wait } = options;
   const knownArgKeys = new Set<string>();
   const parts = createDetailParts();
-  const claimNext = createClaims();
+  const claims = createClaims();
 
   /** Claims and files in one transaction. The claim is part of it, so a retry claims anew. */
   async function projectBatch(claim: (tx: Connection) => Promise<readonly ClaimedReceipt[]>): Promise<BatchOutcome> {
@@ -108,31 +111,47 @@ export function createProjector(options: ProjectorOptions): Projector {
       );
       return;
     }
-    const middle = Math.ceil(batch.length / 2);
-    for (const half of [batch.slice(0, middle), batch.slice(middle)]) {
-      const receipts = half.map(({ receipt }) => receipt);
-      await projectBatch((tx) => claimThese(tx, receipts));
-    }
+    for (const half of halves(batch.map(({ receipt }) => receipt))) await projectBatch((tx) => claimThese(tx, half));
   }
 
-  const tick = async (): Promise<boolean> => (await projectBatch(claimNext)).claimed > 0;
+  const tick = async (): Promise<boolean> => (await projectBatch(claims.next)).claimed > 0;
 
-  return { tick, ...createLoop({ name: "projector", log, tick, ...WAITS }) };
+  return {
+    tick,
+    ...createLoop({ name: "projector", log, tick, ...WAITS, restMs: (ms) => restMs({ ms, ...claims.last() }) }),
+  };
 }
 
 /**
  * Claims as many receipts as fit a batch. About as many as last time are tried: what is locked and not taken is written to
  * for nothing, and passed over by other projectors.
  */
-function createClaims(): (tx: Connection) => Promise<readonly ClaimedReceipt[]> {
+function createClaims(): {
+  next: (tx: Connection) => Promise<readonly ClaimedReceipt[]>;
+  /** Of the last claim. */
+  last(): Pick<BatchFigures, "bytes" | "lagMs">;
+} {
   let receiptsMax = PROJECT_RECEIPTS_MAX;
-  return async (tx) => {
-    const due = await claimDue(tx, receiptsMax);
-    const receipts = withinBytes(due);
-    if (receipts.length < due.length) receiptsMax = receipts.length + 1;
-    else if (due.length === receiptsMax) receiptsMax = Math.min(receiptsMax * 2, PROJECT_RECEIPTS_MAX);
-    return receipts;
+  let last: readonly ClaimedReceipt[] = [];
+  return {
+    async next(tx) {
+      const due = await claimDue(tx, receiptsMax);
+      const receipts = withinBytes(due);
+      if (receipts.length < due.length) receiptsMax = receipts.length + 1;
+      else if (due.length === receiptsMax) receiptsMax = Math.min(receiptsMax * 2, PROJECT_RECEIPTS_MAX);
+      last = receipts;
+      return receipts;
+    },
+    last: () => ({
+      bytes: last.reduce((sum, { bytes }) => sum + bytes, 0),
+      lagMs: last[0] === undefined ? 0 : Date.now() - last[0].receivedAt.getTime(),
+    }),
   };
+}
+
+function halves<T>(whole: readonly T[]): [readonly T[], readonly T[]] {
+  const middle = Math.ceil(whole.length / 2);
+  return [whole.slice(0, middle), whole.slice(middle)];
 }
 
 /** As many receipts from the front as fit the byte limit, and at least one. The others' locks end with the transaction. */

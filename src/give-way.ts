@@ -1,0 +1,84 @@
+import {
+  ANSWER_SLOW_MS,
+  ANSWERS_COUNTED,
+  ANSWERS_RECENT_MS,
+  ARRIVALS_AVERAGED_MS,
+  BATCHES_COUNTED,
+  GIVE_WAY_FACTOR,
+  GIVE_WAY_LAG_MS_MAX,
+  GIVE_WAY_LAG_MS_MIN,
+  GIVE_WAY_MS_MAX,
+  GIVE_WAY_OVERLOAD,
+  GIVE_WAY_SLOW_SHARE,
+} from "./limits.ts";
+
+/** What a projector's batch tells of how fast it is. */
+export interface BatchFigures {
+  /** How long it took. */
+  ms: number;
+  /** Of the bodies in it. */
+  bytes: number;
+  /** How long its first receipt had been waiting. */
+  lagMs: number;
+}
+
+/**
+ * Lets the projector rest between its batches while it shares a process with an intake that is overloaded: POSTs wait for their
+ * answers, and more arrives than could be filed without rest, so that it is behind already. A POST that is not answered in time comes again and makes more work;
+ * an event that is filed some seconds later, as it would be anyway, does not.
+ *
+ * Slow answers alone are no reason: of a campaign of 500 POSTs a second that the machine can bear many wait 10 ms, and with the
+ * projector at rest for it events showed after 3 s instead of 0.07.
+ */
+export interface GiveWay {
+  /** Notes how long a POST waited for its answer. */
+  answered(ms: number): void;
+  /** Notes bodies that were stored. */
+  stored(bytes: number): void;
+  /** @returns how long to rest after a batch. */
+  restMs(batch: BatchFigures): number;
+}
+
+/** @param now a clock in milliseconds; tests pass their own. */
+export function createGiveWay(now: () => number = () => performance.now()): GiveWay {
+  let slowShare = 0;
+  let answeredAtMs = Number.NEGATIVE_INFINITY;
+  const arrivals = createRate(now);
+  const filed = { bytes: 0, ms: 0 };
+  return {
+    answered(ms) {
+      slowShare += ((ms > ANSWER_SLOW_MS ? 1 : 0) - slowShare) / ANSWERS_COUNTED;
+      answeredAtMs = now();
+    },
+    stored: (bytes) => arrivals.add(bytes),
+    restMs({ ms, bytes, lagMs }) {
+      filed.bytes += (bytes - filed.bytes) / BATCHES_COUNTED;
+      filed.ms += (ms - filed.ms) / BATCHES_COUNTED;
+      const isOverloaded = arrivals.perMs() * filed.ms > filed.bytes * GIVE_WAY_OVERLOAD;
+      // What was slow a while ago says nothing of now: at the end of a campaign the rest is filed at once.
+      const isSlow = slowShare > GIVE_WAY_SLOW_SHARE && now() - answeredAtMs < ANSWERS_RECENT_MS;
+      if (!isOverloaded || !isSlow || lagMs < GIVE_WAY_LAG_MS_MIN || lagMs > GIVE_WAY_LAG_MS_MAX) return 0;
+      return Math.min(ms * GIVE_WAY_FACTOR, GIVE_WAY_MS_MAX);
+    },
+  };
+}
+
+/** Bytes a millisecond, on a running average. */
+function createRate(now: () => number): { add(bytes: number): void; perMs(): number } {
+  let rate = 0;
+  let bytes = 0;
+  let sinceMs = now();
+  return {
+    add(more) {
+      bytes += more;
+    },
+    perMs() {
+      const ms = now() - sinceMs;
+      if (ms <= 0) return rate;
+      rate += (bytes / ms - rate) * (1 - Math.exp(-ms / ARRIVALS_AVERAGED_MS));
+      bytes = 0;
+      sinceMs += ms;
+      return rate;
+    },
+  };
+}
