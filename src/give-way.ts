@@ -24,8 +24,8 @@ export interface BatchFigures {
 
 /**
  * Lets the projector rest between its batches while it shares a process with an intake that is overloaded: POSTs wait for their
- * answers, and more arrives than could be filed without rest, so that it is behind already. A POST that is not answered in time comes again and makes more work;
- * an event that is filed some seconds later, as it would be anyway, does not.
+ * answers, and more arrives than could be filed without rest, so that it is behind already. A POST that is not answered in time
+ * comes again and makes more work; an event that is filed some seconds later, as it would be anyway, does not.
  *
  * Slow answers alone are no reason: of a campaign of 500 POSTs a second that the machine can bear many wait 10 ms, and with the
  * projector at rest for it events showed after 3 s instead of 0.07.

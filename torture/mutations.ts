@@ -25,9 +25,9 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: "src/intake/append.ts",
-        from: "      await pool.query(appendStatement(group, ids));\n",
+        from: "      await pool.query(statement);\n",
         to: `      for (const [index, { done }] of group.entries()) done({ outcome: "committed", receipt: ids[index] ?? 0 });
-      await pool.query(appendStatement(group, ids));\n`,
+      await pool.query(statement);\n`,
       },
     ],
     faults: ["postgres-away", "proxy-reset"],

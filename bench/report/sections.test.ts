@@ -40,6 +40,15 @@ describe("the page of figures", () => {
     expect(section).toContain("- the peer express is left out: a test");
   });
 
+  it("says how long a subject that files after its answers needed for the rest", () => {
+    const all = { subject: "holdfast-all", case: "B=1" };
+    const measurements = [
+      { ...all, metric: "events", unit: "events/s", values: [2_000] },
+      { ...all, metric: "filed after", unit: "s", values: [1, 4, 3] },
+    ];
+    expect(renderSection({ ...RESULT, measurements })).toContain("| Holdfast, all roles | 2,000<br>filed after 3 s |");
+  });
+
   it("says that a scenario ran once, whatever number of rounds was asked for", () => {
     const measurements = [{ subject: "holdfast", case: "B=1", metric: "disk", unit: "bytes/event", values: [900] }];
     expect(renderSection({ ...RESULT, scenario: "disk", measurements })).toContain("; one run.");

@@ -83,9 +83,12 @@ function intakeTable(result: KeptResult): string[] {
   const rows = INTAKE_SUBJECTS.flatMap(({ name, label }) => {
     const cells = cases.map((inCase) => {
       const events = valuesOf(result, name, inCase, "events");
-      const p99 = valuesOf(result, name, inCase, "p99");
       if (events === undefined) return "–";
-      return `${formatSpread(events)}${p99 === undefined ? "" : `<br>p99 ${format(median(p99))} ms`}`;
+      const further = (metric: string, unit: string): string[] => {
+        const values = valuesOf(result, name, inCase, metric);
+        return values === undefined ? [] : [`${metric} ${format(median(values))} ${unit}`];
+      };
+      return [formatSpread(events), ...further("p99", "ms"), ...further("filed after", "s")].join("<br>");
     });
     return cells.every((cell) => cell === "–") ? [] : [`| ${label} | ${cells.join(" | ")} |`];
   });
