@@ -33,20 +33,21 @@ export function createLoop(options: LoopOptions): Loop {
   let stopped = false;
   let woken = false;
   let failures = 0;
-  let endWait: (() => void) | undefined;
-  let endRest: (() => void) | undefined;
+  /** The pause that the loop makes now, if it makes one. */
+  let pause: { endsOnWake: boolean; end: () => void } | undefined;
   let running: Promise<void> | undefined;
 
-  async function wait(ms: number): Promise<void> {
-    if (stopped || woken) return;
-    await new Promise<void>((resolve) => (endWait = endable(ms, resolve)));
-    endWait = undefined;
-  }
-
-  async function rest(ms: number): Promise<void> {
-    if (stopped || ms === 0) return;
-    await new Promise<void>((resolve) => (endRest = endable(ms, resolve)));
-    endRest = undefined;
+  async function pauseFor(ms: number, endsOnWake: boolean): Promise<void> {
+    if (stopped || (endsOnWake && woken)) return;
+    await new Promise<void>((resolve) => {
+      const timer = ms === Infinity ? undefined : setTimeout(resolve, ms);
+      const end = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      pause = { endsOnWake, end };
+    });
+    pause = undefined;
   }
 
   async function run(): Promise<void> {
@@ -62,11 +63,13 @@ export function createLoop(options: LoopOptions): Loop {
         log[failures < 3 ? "warn" : "error"]({ loop: name, failures, err: error }, "tick failed");
       }
       if (more) {
-        await rest(restMs(performance.now() - beganMs));
+        const ms = restMs(performance.now() - beganMs);
+        if (ms > 0) await pauseFor(ms, false);
         continue;
       }
       const ms = typeof idleMs === "number" ? idleMs : idleMs();
-      await wait(failures === 0 ? ms : Math.min(Math.min(ms, FAILING_MS_MIN) * 2 ** (failures - 1), failingMsMax));
+      const failingMs = Math.min(Math.min(ms, FAILING_MS_MIN) * 2 ** (failures - 1), failingMsMax);
+      await pauseFor(failures === 0 ? ms : failingMs, true);
     }
   }
 
@@ -77,22 +80,12 @@ export function createLoop(options: LoopOptions): Loop {
     wake() {
       woken = true;
       // A woken loop that is failing still waits: the news does not make the cause go away.
-      if (failures === 0) endWait?.();
+      if (failures === 0 && pause?.endsOnWake === true) pause.end();
     },
     async stop() {
       stopped = true;
-      endWait?.();
-      endRest?.();
+      pause?.end();
       await running;
     },
-  };
-}
-
-/** Calls `done` after a while (Infinity: never). @returns what ends the while now. */
-function endable(ms: number, done: () => void): () => void {
-  const timer = ms === Infinity ? undefined : setTimeout(done, ms);
-  return () => {
-    clearTimeout(timer);
-    done();
   };
 }

@@ -107,10 +107,9 @@ export async function startService(config: Config, log: Log): Promise<Service> {
       await delivery.start();
       stops.push(() => delivery.stop());
     }
-    const giveWay = createGiveWay();
-    const stages = startStages(context, delivery, giveWay);
+    const stages = startStages(context, delivery);
     stops.push(() => stopAll(stages.loops));
-    const { url, app, appender, loops, simulation } = await serve(context, stages.wakeProjector, giveWay);
+    const { url, app, appender, loops, simulation } = await serve(context, stages);
     // While requests end, their receipts are still appended: so the server closes first, and before it who posts to it.
     stops.push(
       () => appender.drained(),
@@ -170,8 +169,7 @@ async function checkDurability(pool: Pool, isUnsafeAllowed: boolean, log: Log): 
 
 async function serve(
   context: Context,
-  wakeProjector: () => void,
-  giveWay: GiveWay,
+  { wakeProjector, giveWay }: Stages,
 ): Promise<{ url: string; app: FastifyInstance; appender: Appender; loops: Loop[]; simulation: SimulationJob }> {
   const { config, log, pool, databaseUrl, keyRing, spool, disk, instance, simulator, room } = context;
   const { sources } = keyRing;
@@ -218,14 +216,18 @@ async function serve(
   return { url: urlOf(app.server.address()), app, appender, loops, simulation };
 }
 
-function startStages(
-  context: Context,
-  delivery: AlertDelivery,
-  giveWay: GiveWay,
-): { loops: Loop[]; wakeProjector: () => void } {
+/** What works behind the intake. */
+interface Stages {
+  loops: Loop[];
+  wakeProjector: () => void;
+  giveWay: GiveWay;
+}
+
+function startStages(context: Context, delivery: AlertDelivery): Stages {
   const { config, pool, log, instance, disk, spool } = context;
   const roles = config.HOLDFAST_ROLES;
   const settleSeconds = config.HOLDFAST_ENRICHMENT_SETTLE_SECONDS;
+  const giveWay = createGiveWay();
   const projector = createProjector({
     pool,
     log,
@@ -276,7 +278,7 @@ function startStages(
       : []),
   ];
   for (const loop of loops) loop.start();
-  return { loops, wakeProjector: () => projector.wake() };
+  return { loops, wakeProjector: () => projector.wake(), giveWay };
 }
 
 function recordsOf(config: Config): Pick<ReconcilerOptions, "client" | "isKeySet" | "nightly"> {

@@ -1,3 +1,4 @@
+import { halve } from "../halve.ts";
 import { API_QUERY_CHARS_MAX, ENRICH_WINDOW_MESSAGES_MAX } from "../limits.ts";
 import type { ProviderApi } from "../sendgrid/api-types.ts";
 import { LOG_STATUSES, patternQuery, type IdPattern, type LogStatus, type Narrowing } from "../sendgrid/query.ts";
@@ -110,9 +111,4 @@ function narrowLogs(only: Narrowing | undefined, targets: readonly Narrowed[]): 
   if (categories?.length === 1) return [];
   const finer = categories ?? [...new Set(targets.flatMap((target) => target.categories.slice(0, 1)))].sort();
   return halve(finer).map((part) => ({ by: "status", statuses, categories: part }));
-}
-
-function halve<T>(list: readonly T[]): T[][] {
-  const middle = Math.ceil(list.length / 2);
-  return [list.slice(0, middle), list.slice(middle)].filter((part) => part.length > 0);
 }

@@ -116,8 +116,8 @@ export function createAppender(options: AppenderOptions): Appender {
   return {
     append(posted) {
       if (outage.isHopeless(groups > 0 || waiting.length > 0)) return Promise.resolve({ outcome: "unavailable" });
-      // An empty queue takes any body, or a limit below the body's size would refuse it for ever.
       const bytes = posted.body.length;
+      // An empty queue takes any body, or a limit below the body's size would refuse it for ever.
       if (waitingBytes > 0 && waitingBytes + bytes > APPEND_QUEUE_BYTES_MAX) {
         return Promise.resolve({ outcome: "overloaded" });
       }

@@ -1,5 +1,6 @@
 import { sqlState } from "../errors.ts";
 import type { BatchFigures } from "../give-way.ts";
+import { halve } from "../halve.ts";
 import {
   ARG_KEYS_MAX,
   DEADLOCK_RETRY_MS,
@@ -111,7 +112,7 @@ export function createProjector(options: ProjectorOptions): Projector {
       );
       return;
     }
-    for (const half of halves(batch.map(({ receipt }) => receipt))) await projectBatch((tx) => claimThese(tx, half));
+    for (const half of halve(batch.map(({ receipt }) => receipt))) await projectBatch((tx) => claimThese(tx, half));
   }
 
   const tick = async (): Promise<boolean> => (await projectBatch(claims.next)).claimed > 0;
@@ -147,11 +148,6 @@ function createClaims(): {
       lagMs: last[0] === undefined ? 0 : Date.now() - last[0].receivedAt.getTime(),
     }),
   };
-}
-
-function halves<T>(whole: readonly T[]): [readonly T[], readonly T[]] {
-  const middle = Math.ceil(whole.length / 2);
-  return [whole.slice(0, middle), whole.slice(middle)];
 }
 
 /** As many receipts from the front as fit the byte limit, and at least one. The others' locks end with the transaction. */
