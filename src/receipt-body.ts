@@ -63,7 +63,9 @@ export function unpackBody({ codec, bytes, body }: PackedBody): Buffer {
   if (dictionary === undefined) {
     throw new Error(`a receipt is packed in a way (${codec}) that this version does not know`);
   }
-  const unpacked = zstdDecompressSync(body, { dictionary, maxOutputLength: BODY_BYTES_MAX });
+  // Room for all of it at once, and for the look whether more comes: in pieces of 16 KiB, 56 KB took 161 µs, and so 77.
+  const chunkSize = Math.min(bytes ?? 0, BODY_BYTES_MAX) + OUTPUT_BYTES_MIN;
+  const unpacked = zstdDecompressSync(body, { dictionary, maxOutputLength: BODY_BYTES_MAX, chunkSize });
   if (unpacked.length !== bytes) throw new Error("a receipt's packed body has another length than it had");
   return unpacked;
 }

@@ -214,7 +214,7 @@ function appendStatement(
   const signatures = posts.map(({ signature }) => packSignature(signature));
   const values = [
     int8Array(ids),
-    timestamptzArray(posts.map(({ receivedAt }) => receivedAt)),
+    timestamptzArray(posts.map(({ receivedAt }) => receivedAt.getTime())),
     int2Array(posts.map(({ source }) => source)),
     int2Array(posts.map(({ key }) => key)),
     textArray(posts.map(({ signedAt }) => signedAt)),

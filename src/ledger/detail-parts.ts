@@ -120,22 +120,26 @@ export async function splitDetails(
 function draftOf(event: ParsedEvent, parts: DetailParts): Draft {
   const { detail, messageId } = event;
   const own = bareObject<Json>();
-  const mailing = bareObject<Json>();
-  const channel = bareObject<Json>();
-  for (const [key, value] of Object.entries(detail)) {
+  let mailing: JsonObject | undefined;
+  let channel: JsonObject | undefined;
+  for (const key in detail) {
+    const value = detail[key] ?? null;
     const slot = SLOT_OF_KEY.get(key);
     const host = key === SMTP_ID ? smtpHost(value, messageId) : undefined;
-    if (host !== undefined) channel[SMTP_HOST] = host;
-    else if (slot === "mailing") mailing[key] = value;
-    else if (slot === "channel") channel[key] = value;
+    if (host !== undefined) (channel ??= bareObject())[SMTP_HOST] = host;
+    else if (slot === "mailing") (mailing ??= bareObject())[key] = value;
+    else if (slot === "channel") (channel ??= bareObject())[key] = value;
     else own[key] = value;
   }
   const shared: SharedPart[] = [];
-  for (const [slot, part] of [["mailing", mailing] as const, ["channel", channel] as const]) {
-    const text = JSON.stringify(part);
-    if (text !== "{}") shared.push({ slot, part, text, number: numberOf({ part, text }, parts) });
-  }
+  if (mailing !== undefined) shared.push(sharedPart("mailing", mailing, parts));
+  if (channel !== undefined) shared.push(sharedPart("channel", channel, parts));
   return { event, own, shared };
+}
+
+function sharedPart(slot: Slot, part: JsonObject, parts: DetailParts): SharedPart {
+  const text = JSON.stringify(part);
+  return { slot, part, text, number: numberOf({ part, text }, parts) };
 }
 
 /** What an smtp-id says beyond its message's id: SendGrid makes it of the mail's id, which both begin with, and a host. */

@@ -7,7 +7,8 @@ import { isJsonObject, type Json } from "./json.ts";
 
 /** The keys that decide what an event is. */
 const DECIDING_KEYS = ["email", "event", "timestamp", "sg_event_id", "sg_message_id"] as const;
-const DECIDING_KEY = new RegExp(`"(?:${DECIDING_KEYS.join("|")})"`, "g");
+/** Their ends are looked for first, which stand in a text less often than quotes: half the time. */
+const DECIDING_KEY = new RegExp(`(?:ail|ent|amp|_id)"(?<="(?:${DECIDING_KEYS.join("|")})")`, "g");
 
 /**
  * Whether deciding keys stand in the text more often than the parsed items have them. Fast (one pass over the text), and

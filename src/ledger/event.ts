@@ -55,11 +55,7 @@ export function readItem(item: Json, ordinal: number): ReadItem {
   const occurredAtMs = readTimestamp(timestamp);
   if (occurredAtMs === undefined) return { reason: "bad_timestamp" };
 
-  const detail: JsonObject = bareObject();
-  const { args, leftOver } = readArgs(item);
-  for (const [key, value] of Object.entries(item)) {
-    if (SYSTEM_KEYS.has(key) ? !COLUMN_KEYS.has(key) : leftOver.has(key)) detail[key] = value;
-  }
+  const { detail, args } = readMembers(item);
   const recipient = readText(item, detail, RECIPIENT);
   const messageId = readText(item, detail, MESSAGE_ID);
   const eventId = readText(item, detail, EVENT_ID) ?? fingerprint(item);
@@ -136,24 +132,37 @@ function readCategories(item: JsonObject, detail: JsonObject): string[] {
   if (category === undefined || category === null) return [];
   const list = Array.isArray(category) ? category : [category];
   const taken = list.filter((entry) => typeof entry === "string" && entry !== "" && entry.length <= CATEGORY_CHARS_MAX);
-  const categories = [...new Set(taken as string[])].sort(compareBytes).slice(0, CATEGORIES_MAX);
+  const categories = distinct(taken as string[]).slice(0, CATEGORIES_MAX);
   if (categories.length !== list.length) detail["category"] = category;
   return categories;
 }
 
-/** Custom args are whatever SendGrid does not write itself, each as text: that is what they are searched by. */
-function readArgs(item: JsonObject): { args: Record<string, string>; leftOver: ReadonlySet<string> } {
+/** Sorted, and each once. */
+function distinct(texts: string[]): string[] {
+  const isSorted = texts.every((text, index) => index === 0 || compareBytes(texts[index - 1] ?? "", text) < 0);
+  return isSorted ? texts : [...new Set(texts)].sort(compareBytes);
+}
+
+/**
+ * The members that have no column. Custom args are whatever SendGrid does not write itself, each as text: that is what they
+ * are searched by.
+ */
+function readMembers(item: JsonObject): { detail: JsonObject; args: Record<string, string> } {
+  const detail: JsonObject = bareObject();
   const args = bareObject<string>();
-  const leftOver = new Set<string>();
-  let bytes = 0;
-  for (const [key, value] of Object.entries(item)) {
-    if (SYSTEM_KEYS.has(key)) continue;
+  let argsBytes = 0;
+  for (const key in item) {
+    const value = item[key] ?? null;
+    if (SYSTEM_KEYS.has(key)) {
+      if (!COLUMN_KEYS.has(key)) detail[key] = value;
+      continue;
+    }
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    bytes += Buffer.byteLength(key) + Buffer.byteLength(text);
-    if (bytes > ARGS_BYTES_MAX || key.length > ARG_KEY_CHARS_MAX) leftOver.add(key);
+    argsBytes += Buffer.byteLength(key) + Buffer.byteLength(text);
+    if (argsBytes > ARGS_BYTES_MAX || key.length > ARG_KEY_CHARS_MAX) detail[key] = value;
     else args[key] = text;
   }
-  return { args, leftOver };
+  return { detail, args };
 }
 
 /** Order of the UTF-8 bytes, which is that of the code points: PostgreSQL's collation "C". */

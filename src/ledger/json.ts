@@ -17,8 +17,11 @@ export function bareObject<T>(): Record<string, T> {
   return new Bare() as Record<string, T>;
 }
 
-/** A number that loses digits in a double is written with so many of them, or with an exponent. */
-const DELICATE_NUMBER = /[:[,]\s*-?(?:[\d.]{16}|\d[\d.]*[eE])/;
+/**
+ * A number that loses digits in a double is written with so many of them, or with an exponent. A colon counts after a quote only:
+ * `:3e5` inside of an IPv6 address made the slow way of one body in four, which takes six times as long.
+ */
+const DELICATE_NUMBER = /(?:(?<="\s*):|[[,])\s*-?(?:[\d.]{16}|\d[\d.]*[eE])/;
 /** What jsonb refuses: U+0000 and halves of surrogate pairs, which only an escape can bring. */
 const REFUSED_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 
@@ -80,8 +83,12 @@ function sanitiseText(text: string): string {
 export function isDeeperThan(value: Json, max: number): boolean {
   if (value === null || typeof value !== "object") return false;
   if (max === 0) return true;
-  const members = Array.isArray(value) ? value : Object.values(value);
-  return members.some((member) => isDeeperThan(member, max - 1));
+  if (Array.isArray(value)) {
+    for (const member of value) if (isDeeperThan(member, max - 1)) return true;
+    return false;
+  }
+  for (const key in value) if (isDeeperThan(value[key] ?? null, max - 1)) return true;
+  return false;
 }
 
 /** JSON text that is the same for equal values: keys sorted, no spaces. */

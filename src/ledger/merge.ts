@@ -54,53 +54,42 @@ export interface MessageState {
 
 /** What one event says. A twin says all but its count: it is counted once, with the event it repeats. */
 export function stateOf(event: ParsedEvent, source: number, twin: boolean): MessageState {
-  const { delivery, earliest, latest, count } = meaningOf(event);
-  const times: MessageState["times"] = {};
-  for (const column of ["first_event_at", "last_event_at", ...earliest, ...latest] as const)
-    times[column] = event.occurredAtMs;
+  const { delivery = "unknown", columns = [], count } = meaningOf(event) ?? {};
+  const { recipient, occurredAtMs, args, categories } = event;
+  const times: MessageState["times"] = { first_event_at: occurredAtMs, last_event_at: occurredAtMs };
+  for (const column of columns) times[column] = occurredAtMs;
   const counts = { opens: 0, machine_opens: 0, clicks: 0 };
   if (count !== undefined && !twin) counts[count] = 1;
-  const { recipient, args, categories } = event;
   return { source, recipient, delivery, times, counts, args, categories };
 }
 
 interface Meaning {
-  delivery: Delivery;
-  earliest: Earliest[];
-  latest: Latest[];
+  delivery?: Delivery;
+  columns: readonly (Earliest | Latest)[];
   count?: Count;
 }
 
 /** The meaning of each kind of event for its message. A kind that is not known says only that something happened. */
-function meaningOf(event: ParsedEvent): Meaning {
-  const nothing: Meaning = { delivery: "unknown", earliest: [], latest: [] };
-  switch (event.type) {
-    case "processed":
-      return { delivery: "processed", earliest: ["processed_at"], latest: [] };
-    case "deferred":
-      return { delivery: "deferred", earliest: [], latest: ["deferred_at"] };
-    case "delivered":
-      return { delivery: "delivered", earliest: ["delivered_at"], latest: [] };
-    case "dropped":
-      return { delivery: "dropped", earliest: ["failed_at"], latest: [] };
-    case "bounce":
-      return { delivery: isBlock(event) ? "blocked" : "bounced", earliest: ["failed_at"], latest: [] };
-    case "open":
-      return isMachineOpen(event)
-        ? { ...nothing, earliest: ["first_machine_open_at"], latest: ["last_machine_open_at"], count: "machine_opens" }
-        : { ...nothing, earliest: ["first_open_at"], latest: ["last_open_at"], count: "opens" };
-    case "click":
-      return { ...nothing, earliest: ["first_click_at"], latest: ["last_click_at"], count: "clicks" };
-    case "spamreport":
-      return { ...nothing, earliest: ["first_complaint_at"], latest: ["last_complaint_at"] };
-    case "unsubscribe":
-    case "group_unsubscribe":
-      return { ...nothing, earliest: ["first_unsubscribe_at"], latest: ["last_unsubscribe_at"] };
-    case "group_resubscribe":
-      return { ...nothing, latest: ["last_resubscribe_at"] };
-    default:
-      return nothing;
-  }
+const MEANINGS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
+  ["processed", { delivery: "processed", columns: ["processed_at"] }],
+  ["deferred", { delivery: "deferred", columns: ["deferred_at"] }],
+  ["delivered", { delivery: "delivered", columns: ["delivered_at"] }],
+  ["dropped", { delivery: "dropped", columns: ["failed_at"] }],
+  ["bounce", { delivery: "bounced", columns: ["failed_at"] }],
+  ["open", { columns: ["first_open_at", "last_open_at"], count: "opens" }],
+  ["click", { columns: ["first_click_at", "last_click_at"], count: "clicks" }],
+  ["spamreport", { columns: ["first_complaint_at", "last_complaint_at"] }],
+  ["unsubscribe", { columns: ["first_unsubscribe_at", "last_unsubscribe_at"] }],
+  ["group_unsubscribe", { columns: ["first_unsubscribe_at", "last_unsubscribe_at"] }],
+  ["group_resubscribe", { columns: ["last_resubscribe_at"] }],
+]);
+const BLOCK: Meaning = { delivery: "blocked", columns: ["failed_at"] };
+const MACHINE_OPEN: Meaning = { columns: ["first_machine_open_at", "last_machine_open_at"], count: "machine_opens" };
+
+function meaningOf(event: ParsedEvent): Meaning | undefined {
+  if (event.type === "bounce" && isBlock(event)) return BLOCK;
+  if (event.type === "open" && isMachineOpen(event)) return MACHINE_OPEN;
+  return MEANINGS.get(event.type);
 }
 
 /** A mail that was given up after 72 h of deferrals is a block: the address itself was never refused. */

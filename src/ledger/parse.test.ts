@@ -249,6 +249,29 @@ describe("an item", () => {
     expect(event.detail["pool"]).toEqual({ id: "1e400" });
   });
 
+  test.each([
+    '"n":N',
+    '"n" :N',
+    '"n"\t:\n N',
+    '"n": [N]',
+    '"n":[1, N]',
+    String.raw`"n\"":N`,
+    '"n":[[N]]',
+    '"n":[{"m":N}]',
+  ])("keeps them wherever they stand: %s", (place) => {
+    for (const number of [
+      "12345678901234567890",
+      "-12345678901234567890",
+      "1e400",
+      "-1.5E-400",
+      "0.12345678901234567890",
+    ]) {
+      const member = place.replace("N", () => number);
+      const event = only(parseText(`[{"event":"open","timestamp":1764511327,"ip":"2001:db8::3e5",${member}}]`));
+      expect(JSON.stringify([event.args, event.detail])).toContain(number);
+    }
+  });
+
   test("with NUL and lone surrogates is made fit for PostgreSQL, and counted (cases 38 and 39)", () => {
     const parsed = parseText(
       String.raw`[{"event":"bounce","timestamp":1764511327,"reason":"bad\u0000byte \ud83d","k\u0000":"\udc00"}]`,

@@ -2,7 +2,7 @@ import { REPAIR_COPY } from "../repair-item.ts";
 import { unsplit, type SplitDetail } from "./detail-parts.ts";
 import { fixedColumns } from "./event-row.ts";
 import { compareBytes, type ParsedEvent } from "./event.ts";
-import { bareObject, canonicalJson, type Json } from "./json.ts";
+import { bareObject, canonicalJson, type Json, type JsonObject } from "./json.ts";
 import { mergeStates, stateOf, type MessageState } from "./merge.ts";
 import type { Seen } from "./same-event.ts";
 
@@ -26,13 +26,17 @@ export function batchEvent(
   splitDetail: SplitDetail = unsplit(entry.event.detail),
 ): BatchEvent {
   const { event, source, receipt, order } = entry;
-  const detail = bareObject<Json>();
+  let detail: JsonObject = NO_DETAIL;
   for (const key of FILING_KEYS) {
     const value = event.detail[key];
-    if (value !== undefined) detail[key] = value;
+    if (value === undefined) continue;
+    if (detail === NO_DETAIL) detail = bareObject<Json>();
+    detail[key] = value;
   }
   return { event: { ...event, detail }, source, receipt, order, fixed: fixedColumns(entry, splitDetail) };
 }
+
+const NO_DETAIL: JsonObject = Object.freeze(bareObject<Json>());
 
 /** What is to be known of a repair order while its event is filed. */
 export interface OrderOf {
@@ -40,9 +44,12 @@ export interface OrderOf {
   origin: "logs" | "messages" | "csv";
 }
 
+/** What names a message: its id, or for a nameless one the number of its source. */
+export type MessageKey = string | number;
+
 /** All events of one message in a batch. `messageId` is null for a source's nameless message. */
 export interface MessageGroup {
-  key: string;
+  key: MessageKey;
   messageId: string | null;
   source: number;
   events: BatchEvent[];
@@ -80,14 +87,13 @@ export interface RepairsPlan {
   held: { gap: number; eventId: string }[];
 }
 
-/** What names a message: its id, or for a nameless one its source. The prefixes keep an id that looks like another's key apart. */
-export function messageKey(messageId: string | null, source: number): string {
-  return messageId === null ? `source:${source}` : `message:${messageId}`;
+export function messageKey(messageId: string | null, source: number): MessageKey {
+  return messageId ?? source;
 }
 
 /** Groups a batch by message. The groups come in the order in which every transaction touches their rows. */
 export function groupByMessage(events: readonly BatchEvent[]): MessageGroup[] {
-  const groups = new Map<string, MessageGroup>();
+  const groups = new Map<MessageKey, MessageGroup>();
   for (const entry of events) {
     const { messageId } = entry.event;
     const key = messageKey(messageId, entry.source);
@@ -95,7 +101,14 @@ export function groupByMessage(events: readonly BatchEvent[]): MessageGroup[] {
     if (group !== undefined) group.events.push(entry);
     else groups.set(key, { key, messageId, source: entry.source, events: [entry] });
   }
-  return [...groups.values()].sort((a, b) => compareBytes(a.key, b.key));
+  return [...groups.values()].sort((a, b) => compareKeys(a.key, b.key));
+}
+
+/** Ids by their bytes, then what has none by its source. */
+function compareKeys(a: MessageKey, b: MessageKey): number {
+  if (typeof a === "string" && typeof b === "string") return compareBytes(a, b);
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return typeof a === "string" ? -1 : 1;
 }
 
 /**
@@ -104,12 +117,17 @@ export function groupByMessage(events: readonly BatchEvent[]): MessageGroup[] {
  * that of n alike events n - 1 are flagged, in any order.
  */
 export function planMessage(group: MessageGroup, held: readonly HeldEvent[]): MessagePlan {
+  const plan: MessagePlan = { events: [], duplicates: [], state: undefined };
+  const [only] = group.events;
+  if (held.length === 0 && group.events.length === 1 && only !== undefined) {
+    addToPlan(plan, only, false);
+    return plan;
+  }
   const seenIds = new Set(held.map(({ eventId }) => eventId));
   const seenLikenesses = new Set(held.map(({ likeness }) => likeness));
-  const plan: MessagePlan = { events: [], duplicates: [], state: undefined };
   const shared = sharedMoments(group.events);
   for (const entry of group.events) {
-    const { event, source } = entry;
+    const { event } = entry;
     if (seenIds.has(event.eventId)) {
       plan.duplicates.push(entry);
       continue;
@@ -119,11 +137,16 @@ export function planMessage(group: MessageGroup, held: readonly HeldEvent[]): Me
     const likeness = held.length > 0 || shared.has(event.occurredAtMs) ? likenessOf(event) : undefined;
     const twin = likeness !== undefined && seenLikenesses.has(likeness);
     if (likeness !== undefined) seenLikenesses.add(likeness);
-    plan.events.push({ ...entry, twin });
-    const state = stateOf(event, source, twin);
-    plan.state = plan.state === undefined ? state : mergeStates(plan.state, state);
+    addToPlan(plan, entry, twin);
   }
   return plan;
+}
+
+/** Adds an event that is to be stored, with what it says of its message. */
+export function addToPlan(plan: MessagePlan, entry: BatchEvent, twin: boolean): void {
+  plan.events.push({ ...entry, twin });
+  const state = stateOf(entry.event, entry.source, twin);
+  plan.state = plan.state === undefined ? state : mergeStates(plan.state, state);
 }
 
 /** The moments at which more than one event of the batch happened: nearly none. */

@@ -175,6 +175,23 @@ describe("projecting a receipt", () => {
     expect(await balance()).toMatchObject({ stored: 1, lost: 0 });
   });
 
+  test("keeps categories and custom args as they came, whatever stands in them, of a new message and of a known one", async () => {
+    const categories = ["", " ", '"', "{a,b}", "NULL", "\\", '\\"', "a\tb\nc", "日本 😀"];
+    const args = Object.fromEntries(categories.map((text, index) => [`key ${index} ${text}`, text]));
+    const wanted = categories.filter((text) => text !== "");
+    await write([{ ...good, category: categories, ...args }]);
+    await write([{ ...good, sg_message_id: "known" }]);
+    await drain();
+    await write([{ ...good, sg_message_id: "known", sg_event_id: "second", category: categories, ...args }]);
+    await drain();
+    const kept = await rows<{ categories: string[]; args: unknown }>("SELECT categories, args FROM messages");
+    expect(kept).toHaveLength(2);
+    for (const message of kept) {
+      expect(message.categories.toSorted()).toEqual(wanted.toSorted());
+      expect(message.args).toMatchObject(args);
+    }
+  });
+
   test("gives the same messages as the merge in memory, for any events in any batches (promise P3)", async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryItems(), fc.boolean(), async (items, backwards) => {

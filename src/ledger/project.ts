@@ -3,7 +3,7 @@ import type { Connection } from "../postgres/pool.ts";
 import { closeBatch } from "./close-batch.ts";
 import { copyEvents } from "./copy-events.ts";
 import { readHeldEvents } from "./held-events.ts";
-import type { BatchEvent, MessageGroup, MessagePlan } from "./plan.ts";
+import type { BatchEvent, MessageGroup, MessageKey, MessagePlan } from "./plan.ts";
 import type { PreparedBatch } from "./prepare.ts";
 import { countRate, countRetries, type Rates } from "./rates.ts";
 import { planGroup } from "./repair-plan.ts";
@@ -144,18 +144,16 @@ async function planAndInsertMessages(
   if (groups.length === 0) return [];
   const seen = await findSeen(tx, groups);
   const asNew = groups.filter(({ key }) => !seen.has(key)).map((group) => ({ group, plan: planGroup(group, []) }));
-  const inserted =
+  const newIds =
     asNew.length === 0
-      ? []
+      ? new Map<MessageKey, number>()
       : await insertUnseenMessages(
           tx,
           asNew.map(({ group, plan }) => ({ group, state: plan.state })),
           settleSeconds,
         );
-  const newIds = new Map(inserted.map(({ id, key }) => [key, id]));
   const known = groups.filter(({ key }) => !newIds.has(key));
-  const locked = known.length === 0 ? [] : await lockMessages(tx, known);
-  const knownIds = new Map(locked.map(({ id, key }) => [key, id]));
+  const knownIds = known.length === 0 ? new Map<MessageKey, number>() : await lockMessages(tx, known);
   const candidates = known.map((group) => ({ group, message: requireId(knownIds, group) }));
   const held = candidates.length === 0 ? new Map<number, never[]>() : await readHeldEvents(tx, candidates);
   return [
@@ -172,7 +170,7 @@ async function planAndInsertMessages(
   ];
 }
 
-function requireId(ids: ReadonlyMap<string, number>, group: MessageGroup): number {
+function requireId(ids: ReadonlyMap<MessageKey, number>, group: MessageGroup): number {
   const id = ids.get(group.key);
   // Only a purge of simulated data deletes messages. A receipt that meets it in just this moment is tried again.
   if (id === undefined) throw new Error("a message was neither inserted nor found");

@@ -1,6 +1,6 @@
 import { REPAIR_COPY } from "../repair-item.ts";
-import { mergeStates, stateOf } from "./merge.ts";
 import {
+  addToPlan,
   likenessOf,
   planMessage,
   type BatchEvent,
@@ -52,7 +52,7 @@ function addEvent(
   entry: BatchEvent,
   { present, replaced }: { present: HeldEvent[]; replaced: HeldEvent | undefined },
 ): void {
-  const { event, source, order } = entry;
+  const { event, order } = entry;
   if (replaced !== undefined) {
     present.splice(present.indexOf(replaced), 1);
     plan.repairs?.replaced.push({ eventId: replaced.eventId, by: entry });
@@ -65,9 +65,7 @@ function addEvent(
       : present.some((other) => other.likeness === likeness);
   const repaired = order === undefined ? undefined : { twin, copy: copyOf(entry) };
   present.push({ eventId: event.eventId, likeness, seen: event, repaired });
-  plan.events.push({ ...entry, twin });
-  const state = stateOf(event, source, twin);
-  plan.state = plan.state === undefined ? state : mergeStates(plan.state, state);
+  addToPlan(plan, entry, twin);
 }
 
 type Verdict = { holder: HeldEvent } | { replaced: HeldEvent | undefined };

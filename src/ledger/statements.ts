@@ -1,10 +1,11 @@
 import { isEventId } from "../event-id.ts";
+import { int2Array, int4Array, int8Array, textArray } from "../postgres/binary-array.ts";
 import type { Connection } from "../postgres/pool.ts";
 import type { PackedBody } from "../receipt-body.ts";
-import { isoTime } from "./iso-time.ts";
 import { COUNTS, EARLIEST, LATEST, type MessageState } from "./merge.ts";
 import type { QuarantinedItem } from "./parse.ts";
-import type { MessageGroup, PlannedEvent } from "./plan.ts";
+import { messageKey, type MessageGroup, type MessageKey, type PlannedEvent } from "./plan.ts";
+import { STATE_ARRAYS, STATE_COLUMNS, stateArrays, stateRows } from "./state-rows.ts";
 
 /**
  * The statements of the projecting transaction, in the order in which it uses them. One function is one statement.
@@ -66,46 +67,43 @@ export async function readBodies(tx: Connection, claimed: readonly ClaimedReceip
   return bodies.rows;
 }
 
-export interface MessageRow {
-  id: number;
-  key: string;
+/** What a row names its message by. */
+interface NamedRow {
+  messageId: string | null;
+  source: number;
 }
 
-const STATE_TYPES = [
-  ...EARLIEST.map((column) => `${column} timestamptz`),
-  ...LATEST.map((column) => `${column} timestamptz`),
-  ...COUNTS.map((column) => `${column} integer`),
-  "delivery delivery",
-  "source smallint",
-  "recipient text",
-  "categories text[]",
-  "args jsonb",
-].join(", ");
-const STATE_COLUMNS = STATE_TYPES.replaceAll(
-  / (timestamptz|integer|delivery|smallint|text\[\]|text|jsonb)(?=,|$)/g,
-  "",
-);
+interface MessageRow extends NamedRow {
+  id: number;
+}
 
-/** Key of a message's group, from its row. Must equal `groupByMessage`'s. */
-const KEY_OF_ROW = "coalesce('message:' || message_id, 'source:' || source)";
+const NAME_OF_ROW = 'message_id AS "messageId", source';
 /** The rows of some groups: `groupValues` are its parameters. */
-const IN_GROUPS = "message_id = ANY ($1) OR (message_id IS NULL AND source = ANY ($2))";
+const IN_GROUPS = "message_id = ANY ($1::text[]) OR (message_id IS NULL AND source = ANY ($2::int2[]))";
 
-function groupValues(groups: readonly MessageGroup[]): [string[], number[]] {
+function groupValues(groups: readonly MessageGroup[]): [Buffer, Buffer] {
   return [
-    groups.flatMap(({ messageId }) => messageId ?? []),
-    groups.filter(({ messageId }) => messageId === null).map(({ source }) => source),
+    textArray(groups.flatMap(({ messageId }) => messageId ?? [])),
+    int2Array(groups.filter(({ messageId }) => messageId === null).map(({ source }) => source)),
   ];
 }
 
+function keyOf({ messageId, source }: NamedRow): MessageKey {
+  return messageKey(messageId, source);
+}
+
+function idsByKey(rows: readonly MessageRow[]): Map<MessageKey, number> {
+  return new Map(rows.map((row) => [keyOf(row), row.id]));
+}
+
 /** The groups whose messages the ledger holds at this moment, by key. Locks nothing, so it promises nothing. */
-export async function findSeen(tx: Connection, groups: readonly MessageGroup[]): Promise<Set<string>> {
-  const found = await tx.query<{ key: string }>({
+export async function findSeen(tx: Connection, groups: readonly MessageGroup[]): Promise<Set<MessageKey>> {
+  const found = await tx.query<NamedRow>({
     name: "find seen",
-    text: `SELECT ${KEY_OF_ROW} AS key FROM messages WHERE ${IN_GROUPS}`,
+    text: `SELECT ${NAME_OF_ROW} FROM messages WHERE ${IN_GROUPS}`,
     values: groupValues(groups),
   });
-  return new Set(found.rows.map(({ key }) => key));
+  return new Set(found.rows.map(keyOf));
 }
 
 /**
@@ -113,42 +111,52 @@ export async function findSeen(tx: Connection, groups: readonly MessageGroup[]):
  * enrichment in the same statement (promise P5). Rows that exist are left alone. The rows come by key, as all locks do, but
  * their numbers by the time of their first event, since the list of messages is in the order of their numbers.
  *
- * @returns the new ones only.
+ * @returns the ids of the new ones only, by key.
  */
 export async function insertUnseenMessages(
   tx: Connection,
   messages: readonly { group: MessageGroup; state: MessageState | undefined }[],
   settleSeconds: number,
-): Promise<MessageRow[]> {
-  const places = placesByTime(messages.map(({ state }) => state?.times.first_event_at ?? 0));
-  const rows = messages.map(({ group, state }, index) => ({
-    place: places[index],
-    message_id: group.messageId,
+): Promise<Map<MessageKey, number>> {
+  const states = messages.map(({ group, state }) =>
     // A nameless message has no state of its own.
-    ...(group.messageId === null || state === undefined
-      ? { delivery: "unknown", opens: 0, machine_opens: 0, clicks: 0, source: group.source, categories: [], args: {} }
-      : stateRow(state)),
-  }));
+    group.messageId === null || state === undefined ? { ...NO_STATE, source: group.source } : state,
+  );
+  const places = placesByTime(states.map(({ times }) => times.first_event_at ?? 0));
   const inserted = await tx.query<MessageRow>({
     name: "insert unseen messages",
     text: `WITH numbers AS MATERIALIZED (
         SELECT array_agg(number ORDER BY number) AS list
-        FROM (SELECT nextval('messages_id_seq') AS number FROM generate_series(1, $3)) AS drawn
+        FROM (SELECT nextval('messages_id_seq') AS number FROM generate_series(1, cardinality($1::int4[]))) AS drawn
       ), unseen AS (
         INSERT INTO messages (id, message_id, ${STATE_COLUMNS}) OVERRIDING SYSTEM VALUE
         SELECT (SELECT list FROM numbers)[place], message_id, ${STATE_COLUMNS}
-        FROM jsonb_to_recordset($1::jsonb) AS row (place integer, message_id text, ${STATE_TYPES})
+        FROM ${stateRows({ place: "int4", message_id: "text" })} AS row
         ON CONFLICT DO NOTHING
         RETURNING id, message_id, source
       ), ordered AS (
         INSERT INTO enrichments (message, next_attempt_at)
-        SELECT id, now() + make_interval(secs => $2) FROM unseen WHERE message_id IS NOT NULL
+        SELECT id, now() + make_interval(secs => $${STATE_ARRAYS + 3}) FROM unseen WHERE message_id IS NOT NULL
       )
-      SELECT id, ${KEY_OF_ROW} AS key FROM unseen`,
-    values: [JSON.stringify(rows), settleSeconds, rows.length],
+      SELECT id, ${NAME_OF_ROW} FROM unseen`,
+    values: [
+      int4Array(places),
+      textArray(messages.map(({ group }) => group.messageId)),
+      ...stateArrays(states),
+      settleSeconds,
+    ],
   });
-  return inserted.rows;
+  return idsByKey(inserted.rows);
 }
+
+const NO_STATE: Omit<MessageState, "source"> = {
+  recipient: null,
+  delivery: "unknown",
+  times: {},
+  counts: { opens: 0, machine_opens: 0, clicks: 0 },
+  args: {},
+  categories: [],
+};
 
 /** Which place each of these times takes among them, from 1. */
 function placesByTime(times: readonly number[]): number[] {
@@ -164,15 +172,17 @@ function placesByTime(times: readonly number[]): number[] {
  * Invariant: whoever stores an event of a message or changes the message holds this lock, and every transaction takes its
  * locks in the same order: first new rows by key, then old rows by id. So projectors never deadlock with each other, and
  * what is read about a held message stays true until the commit. Test: projector.pg.test.ts (storm of opposite orders).
+ *
+ * @returns their ids by key.
  */
-export async function lockMessages(tx: Connection, groups: readonly MessageGroup[]): Promise<MessageRow[]> {
+export async function lockMessages(tx: Connection, groups: readonly MessageGroup[]): Promise<Map<MessageKey, number>> {
   const locked = await tx.query<MessageRow>({
     name: "lock messages",
-    text: `SELECT id, ${KEY_OF_ROW} AS key FROM messages
+    text: `SELECT id, ${NAME_OF_ROW} FROM messages
       WHERE ${IN_GROUPS} ORDER BY id FOR NO KEY UPDATE`,
     values: groupValues(groups),
   });
-  return locked.rows;
+  return idsByKey(locked.rows);
 }
 
 export interface Replacement {
@@ -211,13 +221,12 @@ export interface NewEvent extends PlannedEvent {
 /**
  * Merges states into messages that are locked. The same merge as `mergeStates`.
  *
- * The ids once more as a list, since PostgreSQL takes a JSON text for a hundred rows, and would rather read the whole table.
+ * The ids once more as a list, since PostgreSQL would rather read the whole table than look up each row of a subquery.
  */
 export async function mergeIntoMessages(
   tx: Connection,
   changes: readonly { message: number; state: MessageState }[],
 ): Promise<void> {
-  const rows = changes.map(({ message, state }) => ({ id: message, ...stateRow(state) }));
   await tx.query({
     name: "merge into messages",
     text: `UPDATE messages AS m SET
@@ -230,10 +239,14 @@ export async function mergeIntoMessages(
         categories = CASE WHEN m.categories @> row.categories THEN m.categories
           ELSE ARRAY(SELECT DISTINCT c COLLATE "C" FROM unnest(m.categories || row.categories) AS c ORDER BY 1) END,
         args = CASE WHEN m.args @> row.args THEN m.args ELSE merge_args(m.args, row.args) END
-      FROM jsonb_to_recordset($1::jsonb) AS row (id bigint, ${STATE_TYPES})
-      WHERE m.id = row.id AND m.id = ANY ($2)`,
-    values: [JSON.stringify(rows), changes.map(({ message }) => message)],
+      FROM ${stateRows({ id: "int8" })} AS row
+      WHERE m.id = row.id AND m.id = ANY ($1)`,
+    values: stateValues(changes),
   });
+}
+
+function stateValues(changes: readonly { message: number; state: MessageState }[]): Buffer[] {
+  return [int8Array(changes.map(({ message }) => message)), ...stateArrays(changes.map(({ state }) => state))];
 }
 
 /** Locks these messages by their numbers, in the same order as `lockMessages`. @returns those that are there. */
@@ -250,13 +263,12 @@ export async function setMessages(
   tx: Connection,
   changes: readonly { message: number; state: MessageState }[],
 ): Promise<void> {
-  const rows = changes.map(({ message, state }) => ({ id: message, ...stateRow(state) }));
   await tx.query(
     `UPDATE messages AS m SET ${STATE_COLUMNS.split(", ")
       .map((column) => `${column} = row.${column}`)
       .join(", ")}
-     FROM jsonb_to_recordset($1::jsonb) AS row (id bigint, ${STATE_TYPES}) WHERE m.id = row.id`,
-    [JSON.stringify(rows)],
+     FROM ${stateRows({ id: "int8" })} AS row WHERE m.id = row.id`,
+    stateValues(changes),
   );
 }
 
@@ -308,14 +320,4 @@ export async function insertArgKeys(tx: Connection, keys: readonly string[], key
      ORDER BY key LIMIT greatest($2 - (SELECT count(*) FROM arg_keys), 0) ON CONFLICT DO NOTHING`,
     [keys, keysMax],
   );
-}
-
-function stateRow(state: MessageState): Record<string, unknown> {
-  const { delivery, source, recipient, categories, args, counts } = state;
-  const row: Record<string, unknown> = { ...counts, delivery, source, recipient, categories, args };
-  for (const column in state.times) {
-    const milliseconds = state.times[column as keyof MessageState["times"]];
-    if (milliseconds !== undefined) row[column] = isoTime(milliseconds);
-  }
-  return row;
 }

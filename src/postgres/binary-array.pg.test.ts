@@ -32,10 +32,11 @@ describe("a binary array", () => {
   });
 
   it("of any times keeps them to the millisecond, before 2000 too", async () => {
-    const times = fc.array(fc.option(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date("2285-01-01") })));
+    const times = fc.array(fc.option(fc.integer({ min: 0, max: Date.UTC(2285, 0) })));
     await fc.assert(
       fc.asyncProperty(times, async (values) => {
-        expect(await rowsOf("timestamptz", timestamptzArray(values))).toEqual(values);
+        const expected = values.map((value) => (value === null ? null : new Date(value)));
+        expect(await rowsOf("timestamptz", timestamptzArray(values))).toEqual(expected);
       }),
       { numRuns: 30 },
     );

@@ -31,10 +31,10 @@ export function int8Array(values: readonly (number | null)[]): Buffer {
   return fixedArray(INT8, 8, values, writeInt8);
 }
 
-/** To the millisecond, for times before 2285: their microseconds are below 2^53. */
-export function timestamptzArray(values: readonly (Date | null)[]): Buffer {
+/** Of milliseconds since 1970, for times before 2285: their microseconds are below 2^53. */
+export function timestamptzArray(values: readonly (number | null)[]): Buffer {
   return fixedArray(TIMESTAMPTZ, 8, values, (buffer, value, at) =>
-    writeInt8(buffer, (value.getTime() - POSTGRES_EPOCH_MS) * 1000, at),
+    writeInt8(buffer, (value - POSTGRES_EPOCH_MS) * 1000, at),
   );
 }
 
@@ -43,10 +43,14 @@ export function byteaArray(values: readonly (Buffer | null)[]): Buffer {
 }
 
 export function textArray(values: readonly (string | null)[]): Buffer {
-  return bytesArray(
-    TEXT,
-    values.map((value) => (value === null ? null : Buffer.from(value))),
-  );
+  const bytes = values.reduce((sum, value) => sum + (value === null ? 0 : Buffer.byteLength(value)), 0);
+  const buffer = begin(TEXT, values, bytes);
+  let at = HEADER_BYTES;
+  for (const value of values) {
+    const written = value === null ? NULL_LENGTH : buffer.write(value, at + LENGTH_BYTES);
+    at = buffer.writeInt32BE(written, at) + Math.max(written, 0);
+  }
+  return buffer;
 }
 
 /** In two halves: a BigInt for each would be garbage. Exact up to 2^53. */
