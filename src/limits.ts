@@ -18,8 +18,6 @@ export const APPEND_QUEUE_BYTES_MAX = 64 * MIB;
 export const APPEND_GROUP_ROWS_MAX = 64;
 /** Bytes in one group commit: bounds the memory of one statement, whatever the queue holds. */
 export const APPEND_GROUP_BYTES_MAX = 8 * MIB;
-/** Group commits under way at once: one in the disk's hands while the next is being sent. */
-export const APPEND_GROUPS_CONCURRENT_MAX = 2;
 /** Numbers taken from the sequence at once; must equal INCREMENT BY of receipt_ids. */
 export const RECEIPT_ID_BLOCK = 1000;
 /** An append that takes longer counts as an outage: SendGrid's patience is not published, others measured 10 s. */
@@ -86,7 +84,7 @@ export const ANSWER_MARGIN_MS = 5_000;
 export const MIGRATION_MS_MAX = 24 * 60 * 60_000;
 /** Waiting for a new connection. Longer than a failover's TCP time-out would make every request hang. */
 export const CONNECT_MS_MAX = 5_000;
-/** Connections per process: 2 append, 1 project, 1 enrich, 1 alerts, 1 listen, and 6 for reads. */
+/** Connections per process: 1 append, 1 project, 1 enrich, 1 alerts, 1 listen, and 7 for reads and whatever is rare. */
 export const POOL_CONNECTIONS_MAX = 12;
 /** The waits before a deadlocked transaction is tried again. Each is spread by DEADLOCK_JITTER. */
 export const DEADLOCK_RETRY_MS: readonly number[] = [500, 1000, 1500, 2000, 2500];

@@ -20,7 +20,7 @@ const AT_THEIR_EDGE: Record<string, [words: string, ...names: string[]][]> = {
   "src/intake/append.pg.test.ts": [
     ["refuses what would make the queue larger", "APPEND_QUEUE_BYTES_MAX"],
     ["puts what arrives during a commit into the next group", "APPEND_GROUP_ROWS_MAX", "RECEIPT_ID_BLOCK"],
-    ["puts bodies into one group up to its limit", "APPEND_GROUP_BYTES_MAX", "APPEND_GROUPS_CONCURRENT_MAX"],
+    ["puts bodies into one group up to its limit", "APPEND_GROUP_BYTES_MAX"],
     ["finds out by one POST a second", "APPEND_PROBE_MS"],
   ],
   "src/intake/spool.test.ts": [

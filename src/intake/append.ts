@@ -6,7 +6,6 @@ import {
   APPEND_PROBE_MS,
   APPEND_GROUP_BYTES_MAX,
   APPEND_GROUP_ROWS_MAX,
-  APPEND_GROUPS_CONCURRENT_MAX,
   APPEND_QUEUE_BYTES_MAX,
   RECEIPT_ID_BLOCK,
 } from "../limits.ts";
@@ -57,7 +56,9 @@ interface Waiting {
 
 /**
  * Appends receipts by group commit: what arrives in one turn of the event loop, or while a group is being committed, forms the
- * next group, so one fsync serves many POSTs under load and a lone POST waits for nobody.
+ * next group, so one fsync serves many POSTs under load and a lone POST waits for nobody. One group at a time: a second one beside
+ * it halves them, and the machine spent more on the second's way to PostgreSQL and back than the wait for the first took: 3,400
+ * POSTs a second of one event instead of 3,900, 30,000 events in POSTs of ten instead of 33,000, and 190,000 of 500 instead of 223,000.
  *
  * Invariant (promise P1): `committed` is said only after the INSERT's own transaction has committed with
  * synchronous_commit on. Invariant: intake inserts new rows only and never touches a row that someone else writes, so
@@ -67,12 +68,12 @@ export function createAppender(options: AppenderOptions): Appender {
   const { pool, log, onCommitted, now = () => performance.now() } = options;
   const waiting: Waiting[] = [];
   let waitingBytes = 0;
-  let groups = 0;
+  let isCommitting = false;
   let onDrained: (() => void)[] = [];
   const nextReceiptId = createReceiptIds(pool);
   const outage = createOutage(now);
   // Not at once, so that all that a turn of the event loop brings shares a commit.
-  const startGroupsSoon = atEndOfTurn(startGroups);
+  const startGroupSoon = atEndOfTurn(startGroup);
 
   async function commit(group: readonly Waiting[]): Promise<void> {
     try {
@@ -98,24 +99,23 @@ export function createAppender(options: AppenderOptions): Appender {
     }
   }
 
-  function startGroups(): void {
-    while (groups < APPEND_GROUPS_CONCURRENT_MAX && waiting.length > 0) {
-      const group = takeGroup(waiting);
-      groups += 1;
-      void commit(group).finally(() => {
-        groups -= 1;
-        waitingBytes -= bytesOf(group);
-        startGroupsSoon();
-        if (groups > 0 || waiting.length > 0) return;
-        for (const resolve of onDrained) resolve();
-        onDrained = [];
-      });
-    }
+  function startGroup(): void {
+    if (isCommitting || waiting.length === 0) return;
+    isCommitting = true;
+    const group = takeGroup(waiting);
+    void commit(group).finally(() => {
+      isCommitting = false;
+      waitingBytes -= bytesOf(group);
+      startGroupSoon();
+      if (waiting.length > 0) return;
+      for (const resolve of onDrained) resolve();
+      onDrained = [];
+    });
   }
 
   return {
     append(posted) {
-      if (outage.isHopeless(groups > 0 || waiting.length > 0)) return Promise.resolve({ outcome: "unavailable" });
+      if (outage.isHopeless(isCommitting || waiting.length > 0)) return Promise.resolve({ outcome: "unavailable" });
       const bytes = posted.body.length;
       // An empty queue takes any body, or a limit below the body's size would refuse it for ever.
       if (waitingBytes > 0 && waitingBytes + bytes > APPEND_QUEUE_BYTES_MAX) {
@@ -124,11 +124,11 @@ export function createAppender(options: AppenderOptions): Appender {
       waitingBytes += bytes;
       return new Promise((done) => {
         waiting.push({ posted, bytes, done });
-        startGroupsSoon();
+        startGroupSoon();
       });
     },
     async drained() {
-      if (groups === 0 && waiting.length === 0) return;
+      if (!isCommitting && waiting.length === 0) return;
       await new Promise<void>((resolve) => onDrained.push(resolve));
     },
   };

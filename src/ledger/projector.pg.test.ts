@@ -290,6 +290,8 @@ describe("a server that is away", () => {
       await killer.query("LOCK TABLE messages IN ACCESS EXCLUSIVE MODE");
       const failure = worker.tick().then(() => "none", String);
       for (let killed = 0; killed === 0;) {
+        // A transaction goes on seeing the connections that it saw first.
+        await killer.query("SELECT pg_stat_clear_snapshot()");
         const result = await killer.query(
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))",
         );
