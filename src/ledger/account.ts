@@ -127,7 +127,7 @@ function isRowOf(
 ): boolean {
   const message = messages.get(row.message);
   if (message === undefined || row.eventId !== event.eventId) return false;
-  return messageKey(message.messageId, message.source) === messageKey(event.messageId, receipt.source);
+  return messageKey(message) === messageKey({ messageId: event.messageId, source: receipt.source });
 }
 
 interface Unaccounted {

@@ -138,7 +138,7 @@ function readCategories(item: JsonObject, detail: JsonObject): string[] {
 }
 
 /** Sorted, and each once. */
-function distinct(texts: string[]): string[] {
+export function distinct(texts: string[]): string[] {
   const isSorted = texts.every((text, index) => index === 0 || compareBytes(texts[index - 1] ?? "", text) < 0);
   return isSorted ? texts : [...new Set(texts)].sort(compareBytes);
 }

@@ -1,4 +1,4 @@
-import { compareBytes, type ParsedEvent } from "./event.ts";
+import { compareBytes, distinct, type ParsedEvent } from "./event.ts";
 import { bareObject } from "./json.ts";
 
 /** Delivery states by rank: the highest one reached is a message's state, whenever its event arrived. */
@@ -176,5 +176,5 @@ function hasAll(args: Record<string, string>, wanted: Record<string, string>): b
 function mergeCategories(a: string[], b: string[]): string[] {
   if (b.every((category) => a.includes(category))) return a;
   if (a.length === 0) return b;
-  return [...new Set([...a, ...b])].sort(compareBytes);
+  return distinct([...a, ...b]);
 }

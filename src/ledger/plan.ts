@@ -87,7 +87,7 @@ export interface RepairsPlan {
   held: { gap: number; eventId: string }[];
 }
 
-export function messageKey(messageId: string | null, source: number): MessageKey {
+export function messageKey({ messageId, source }: { messageId: string | null; source: number }): MessageKey {
   return messageId ?? source;
 }
 
@@ -95,11 +95,12 @@ export function messageKey(messageId: string | null, source: number): MessageKey
 export function groupByMessage(events: readonly BatchEvent[]): MessageGroup[] {
   const groups = new Map<MessageKey, MessageGroup>();
   for (const entry of events) {
+    const { source } = entry;
     const { messageId } = entry.event;
-    const key = messageKey(messageId, entry.source);
+    const key = messageKey({ messageId, source });
     const group = groups.get(key);
     if (group !== undefined) group.events.push(entry);
-    else groups.set(key, { key, messageId, source: entry.source, events: [entry] });
+    else groups.set(key, { key, messageId, source, events: [entry] });
   }
   return [...groups.values()].sort((a, b) => compareKeys(a.key, b.key));
 }
@@ -119,6 +120,7 @@ function compareKeys(a: MessageKey, b: MessageKey): number {
 export function planMessage(group: MessageGroup, held: readonly HeldEvent[]): MessagePlan {
   const plan: MessagePlan = { events: [], duplicates: [], state: undefined };
   const [only] = group.events;
+  // Most groups: nothing there can be a duplicate or a twin of it.
   if (held.length === 0 && group.events.length === 1 && only !== undefined) {
     addToPlan(plan, only, false);
     return plan;

@@ -7,17 +7,36 @@ import { COUNTS, EARLIEST, LATEST, type MessageState } from "./merge.ts";
  * inserts new messages 20 to 28 where it takes 16.
  */
 
-const TIMES = [...EARLIEST, ...LATEST] as const;
-/** What stands last has no array of its own kind: it comes as text, and is cast. */
-const COLUMNS: readonly { name: string; array: string; cast?: string }[] = [
-  ...TIMES.map((name) => ({ name, array: "timestamptz" })),
-  ...COUNTS.map((name) => ({ name, array: "int4" })),
-  { name: "source", array: "int2" },
-  { name: "recipient", array: "text" },
-  { name: "delivery", array: "text", cast: "delivery" },
-  { name: "categories", array: "text", cast: "text[]" },
-  { name: "args", array: "text", cast: "jsonb" },
+interface StateColumn {
+  name: string;
+  /** The type of its array's elements. */
+  array: string;
+  /** Its own type, where that has no binary array here: it comes as text. */
+  cast?: string;
+  values: (states: readonly MessageState[]) => Buffer;
+}
+
+const COLUMNS: readonly StateColumn[] = [
+  ...[...EARLIEST, ...LATEST].map((name) => ({
+    name,
+    array: "timestamptz",
+    values: (states: readonly MessageState[]) => timestamptzArray(states.map(({ times }) => times[name] ?? null)),
+  })),
+  ...COUNTS.map((name) => ({
+    name,
+    array: "int4",
+    values: (states: readonly MessageState[]) => int4Array(states.map(({ counts }) => counts[name])),
+  })),
+  { name: "source", array: "int2", values: (states) => int2Array(states.map(({ source }) => source)) },
+  textColumn("recipient", ({ recipient }) => recipient),
+  { ...textColumn("delivery", ({ delivery }) => delivery), cast: "delivery" },
+  { ...textColumn("categories", ({ categories }) => arrayLiteral(categories)), cast: "text[]" },
+  { ...textColumn("args", ({ args }) => JSON.stringify(args)), cast: "jsonb" },
 ];
+
+function textColumn(name: string, textOf: (state: MessageState) => string | null): StateColumn {
+  return { name, array: "text", values: (states) => textArray(states.map(textOf)) };
+}
 
 /** The columns of a state, as a list for SQL. */
 export const STATE_COLUMNS = COLUMNS.map(({ name }) => name).join(", ");
@@ -37,16 +56,9 @@ export function stateRows(before: Readonly<Record<string, string>>): string {
 /** How many parameters `stateArrays` gives. */
 export const STATE_ARRAYS = COLUMNS.length;
 
+/** The parameters for `stateRows`: an array for each column, with a value for each state. */
 export function stateArrays(states: readonly MessageState[]): Buffer[] {
-  return [
-    ...TIMES.map((column) => timestamptzArray(states.map(({ times }) => times[column] ?? null))),
-    ...COUNTS.map((column) => int4Array(states.map(({ counts }) => counts[column]))),
-    int2Array(states.map(({ source }) => source)),
-    textArray(states.map(({ recipient }) => recipient)),
-    textArray(states.map(({ delivery }) => delivery)),
-    textArray(states.map(({ categories }) => arrayLiteral(categories))),
-    textArray(states.map(({ args }) => JSON.stringify(args))),
-  ];
+  return COLUMNS.map(({ values }) => values(states));
 }
 
 /** PostgreSQL's text of an array. */

@@ -2,7 +2,7 @@ import { isEventId } from "../event-id.ts";
 import { int2Array, int4Array, int8Array, textArray } from "../postgres/binary-array.ts";
 import type { Connection } from "../postgres/pool.ts";
 import type { PackedBody } from "../receipt-body.ts";
-import { COUNTS, EARLIEST, LATEST, type MessageState } from "./merge.ts";
+import { COUNTS, EARLIEST, LATEST, NO_EXTRAS, type MessageState } from "./merge.ts";
 import type { QuarantinedItem } from "./parse.ts";
 import { messageKey, type MessageGroup, type MessageKey, type PlannedEvent } from "./plan.ts";
 import { STATE_ARRAYS, STATE_COLUMNS, stateArrays, stateRows } from "./state-rows.ts";
@@ -88,12 +88,8 @@ function groupValues(groups: readonly MessageGroup[]): [Buffer, Buffer] {
   ];
 }
 
-function keyOf({ messageId, source }: NamedRow): MessageKey {
-  return messageKey(messageId, source);
-}
-
 function idsByKey(rows: readonly MessageRow[]): Map<MessageKey, number> {
-  return new Map(rows.map((row) => [keyOf(row), row.id]));
+  return new Map(rows.map((row) => [messageKey(row), row.id]));
 }
 
 /** The groups whose messages the ledger holds at this moment, by key. Locks nothing, so it promises nothing. */
@@ -103,7 +99,7 @@ export async function findSeen(tx: Connection, groups: readonly MessageGroup[]):
     text: `SELECT ${NAME_OF_ROW} FROM messages WHERE ${IN_GROUPS}`,
     values: groupValues(groups),
   });
-  return new Set(found.rows.map(keyOf));
+  return new Set(found.rows.map(messageKey));
 }
 
 /**
@@ -154,8 +150,7 @@ const NO_STATE: Omit<MessageState, "source"> = {
   delivery: "unknown",
   times: {},
   counts: { opens: 0, machine_opens: 0, clicks: 0 },
-  args: {},
-  categories: [],
+  ...NO_EXTRAS,
 };
 
 /** Which place each of these times takes among them, from 1. */

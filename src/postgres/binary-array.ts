@@ -39,18 +39,17 @@ export function timestamptzArray(values: readonly (number | null)[]): Buffer {
 }
 
 export function byteaArray(values: readonly (Buffer | null)[]): Buffer {
-  return bytesArray(BYTEA, values);
+  return variableArray(BYTEA, values, {
+    bytesOf: (value) => value.length,
+    write: (buffer, value, at) => value.copy(buffer, at),
+  });
 }
 
 export function textArray(values: readonly (string | null)[]): Buffer {
-  const bytes = values.reduce((sum, value) => sum + (value === null ? 0 : Buffer.byteLength(value)), 0);
-  const buffer = begin(TEXT, values, bytes);
-  let at = HEADER_BYTES;
-  for (const value of values) {
-    const written = value === null ? NULL_LENGTH : buffer.write(value, at + LENGTH_BYTES);
-    at = buffer.writeInt32BE(written, at) + Math.max(written, 0);
-  }
-  return buffer;
+  return variableArray(TEXT, values, {
+    bytesOf: (value) => Buffer.byteLength(value),
+    write: (buffer, value, at) => buffer.write(value, at),
+  });
 }
 
 /** In two halves: a BigInt for each would be garbage. Exact up to 2^53. */
@@ -77,16 +76,21 @@ function fixedArray<T>(
   return buffer.subarray(0, at);
 }
 
-function bytesArray(type: number, values: readonly (Buffer | null)[]): Buffer {
+/** `write` says how many bytes it wrote. */
+function variableArray<T>(
+  type: number,
+  values: readonly (T | null)[],
+  { bytesOf, write }: { bytesOf: (value: T) => number; write: (buffer: Buffer, value: T, at: number) => number },
+): Buffer {
   const buffer = begin(
     type,
     values,
-    values.reduce((sum, value) => sum + (value?.length ?? 0), 0),
+    values.reduce((sum, value) => sum + (value === null ? 0 : bytesOf(value)), 0),
   );
   let at = HEADER_BYTES;
   for (const value of values) {
-    at = buffer.writeInt32BE(value?.length ?? NULL_LENGTH, at);
-    if (value !== null) at += value.copy(buffer, at);
+    const written = value === null ? NULL_LENGTH : write(buffer, value, at + LENGTH_BYTES);
+    at = buffer.writeInt32BE(written, at) + Math.max(written, 0);
   }
   return buffer;
 }
