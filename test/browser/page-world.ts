@@ -88,6 +88,16 @@ export interface Look {
   device: "desktop" | "phone";
 }
 
+/**
+ * Where the reader sits: in Berlin by day, in Los Angeles while it is night there, since what a world posts happened up to two
+ * hours ago, and pages say "today" of it at any hour at which the tests run.
+ */
+function readersZone(now: Date): string {
+  const hour = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", hourCycle: "h23", timeZone: "Europe/Berlin" });
+  const hourInBerlin = Number(hour.format(now));
+  return hourInBerlin >= 3 && hourInBerlin < 22 ? "Europe/Berlin" : "America/Los_Angeles";
+}
+
 const VIEWPORTS = { desktop: { width: 1340, height: 1080 }, phone: { width: 390, height: 844 } } as const;
 
 export interface OpenedPage {
@@ -115,7 +125,7 @@ export async function openPage({ browser, world, look = {}, scale = 1 }: OpenOpt
     hasTouch: device === "phone",
     isMobile: device === "phone",
     locale: language === "de" ? "de-DE" : "en-GB",
-    timezoneId: "Europe/Berlin",
+    timezoneId: readersZone(new Date()),
     viewport: VIEWPORTS[device],
   });
   // Below the test's own limit, so that a failure names what was waited for.
