@@ -149,7 +149,7 @@ CREATE TABLE instances (
   seen_at timestamp with time zone NOT NULL DEFAULT now(),
   unsafe text[] NOT NULL DEFAULT '{}'::text[],
   weak text[] NOT NULL DEFAULT '{}'::text[],
-  clock_skew_ms integer NOT NULL DEFAULT 0,
+  clock_skew_ms bigint NOT NULL DEFAULT 0,
   disk_free_bytes bigint,
   disk_low boolean NOT NULL DEFAULT false,
   spool_posts integer NOT NULL DEFAULT 0,

@@ -45,6 +45,17 @@ describe("a heartbeat", () => {
     expect((await db.pool.query("SELECT FROM instances")).rowCount).toBe(0);
   });
 
+  test.each([
+    ["in 1970", 0],
+    ["a thousand years ahead", Date.UTC(3026, 0)],
+  ])("is written by a machine whose clock is %s, with the distance", async (_where, nowMs) => {
+    const beat = heartbeat({ now: () => nowMs });
+    await beat.tick();
+    const { rows } = await db.pool.query<{ skew: number }>("SELECT clock_skew_ms AS skew FROM instances");
+    expect(Math.abs((rows[0]?.skew ?? 0) - (Date.now() - nowMs))).toBeLessThan(60_000);
+    await beat.stop();
+  });
+
   test("says that the disk is low below the limit", async () => {
     const disk = createDiskWatch(tmpdir(), Number.MAX_SAFE_INTEGER);
     expect(disk.isLow()).toBe(false);
