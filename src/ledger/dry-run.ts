@@ -1,6 +1,5 @@
 import type { Connection, Pool } from "../postgres/pool.ts";
-import { transaction } from "../postgres/transaction.ts";
-import { FILING } from "./statements.ts";
+import { BY_INDEX, transaction } from "../postgres/transaction.ts";
 
 /** Ends the transaction of a dry run, and carries what was found out of it. */
 class RolledBack<T> extends Error {
@@ -21,7 +20,7 @@ export async function dryRun<T>(pool: Pool, work: (tx: Connection) => Promise<T>
       async (tx): Promise<never> => {
         throw new RolledBack(await work(tx));
       },
-      { settings: FILING },
+      { settings: BY_INDEX },
     );
   } catch (error) {
     if (error instanceof RolledBack) return (error as RolledBack<T>).value;

@@ -12,12 +12,12 @@ import {
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
-import { DeadlockRetriesExhausted, transaction, type TransactionOptions } from "../postgres/transaction.ts";
+import { BY_INDEX, DeadlockRetriesExhausted, transaction, type TransactionOptions } from "../postgres/transaction.ts";
 import { createDetailParts, keepParts } from "./detail-parts.ts";
 import { prepareBatch } from "./prepare.ts";
 import { projectReceipts, type Projected } from "./project.ts";
 import { addRates, countRetries, type Rates } from "./rates.ts";
-import { claimDue, claimThese, FILING, type ClaimedReceipt } from "./statements.ts";
+import { claimDue, claimThese, type ClaimedReceipt } from "./statements.ts";
 import { addTallies, tallyOf, type Tallies, type Tally } from "./tally.ts";
 
 export interface ProjectorOptions {
@@ -74,7 +74,7 @@ export function createProjector(options: ProjectorOptions): Projector {
           first ??= batch[0];
           return projectReceipts(tx, await prepareBatch(tx, batch, parts), retry, { settleSeconds, knownArgKeys });
         },
-        { settings: FILING, onRetry: () => onDeadlock?.("retried"), ...(wait === undefined ? {} : { wait }) },
+        { settings: BY_INDEX, onRetry: () => onDeadlock?.("retried"), ...(wait === undefined ? {} : { wait }) },
       );
       if (retries > 0) onDeadlock?.("rescued");
       if (projected === undefined) {

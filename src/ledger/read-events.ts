@@ -26,13 +26,14 @@ const COLUMNS = `
 
 /** These events, in no particular order; those that are no longer there are left out. */
 export async function readEvents(tx: Connection, keys: readonly EventKey[]): Promise<FiledEventRow[]> {
-  const result = await tx.query<FiledEventRow>(
-    `SELECT ${COLUMNS}
+  const result = await tx.query<FiledEventRow>({
+    name: "read events",
+    text: `SELECT ${COLUMNS}
      FROM unnest($1::bigint[], $2::text[]) AS key (message, event_id)
      JOIN whole_events e ON e.message = key.message AND ${isEventId("e.event_id", "key.event_id")}
      JOIN messages m ON m.id = e.message LEFT JOIN enrichments n ON n.message = m.id`,
-    [keys.map(([message]) => message), keys.map(([, eventId]) => eventId)],
-  );
+    values: [keys.map(([message]) => message), keys.map(([, eventId]) => eventId)],
+  });
   return result.rows;
 }
 

@@ -60,10 +60,11 @@ export interface ReceiptRow {
   signed: boolean;
 }
 
+/** What is known of a message but its events. */
+export type MessageHead = MessageRow & MessageTimes & EnrichmentRow;
+
 export interface WholeMessage {
-  message: MessageRow;
-  times: MessageTimes;
-  enrichment: EnrichmentRow;
+  head: MessageHead;
   /** Oldest first, at most TIMELINE_EVENTS_MAX. */
   events: EventRow[];
   eventsLeftOut: number;
@@ -78,47 +79,49 @@ export function publicMessageId(messageId: string | null, sourceName: string): s
   return messageId ?? `${NAMELESS_PREFIX}${sourceName}`;
 }
 
-/** The row number of a message, or undefined when no event has named it. */
-export async function findMessage(tx: Connection, publicId: string): Promise<number | undefined> {
-  const named = await tx.query<{ id: number }>("SELECT id FROM messages WHERE message_id = $1", [publicId]);
+/** A message by its public id, or undefined when no event has named it. */
+export async function readHead(tx: Connection, publicId: string): Promise<MessageHead | undefined> {
+  const named = await tx.query<MessageHead>({ name: "message by id", text: HEAD_BY_ID, values: [publicId] });
   const [row] = named.rows;
   // SendGrid's ids come first: should one begin with our prefix, it is that message.
-  if (row !== undefined || !publicId.startsWith(NAMELESS_PREFIX)) return row?.id;
-  const nameless = await tx.query<{ id: number }>(
-    "SELECT m.id FROM messages m JOIN sources s ON s.id = m.source WHERE m.message_id IS NULL AND s.name = $1",
-    [publicId.slice(NAMELESS_PREFIX.length)],
-  );
-  return nameless.rows[0]?.id;
+  if (row !== undefined || !publicId.startsWith(NAMELESS_PREFIX)) return row;
+  const nameless = await tx.query<MessageHead>(NAMELESS_HEAD, [publicId.slice(NAMELESS_PREFIX.length)]);
+  return nameless.rows[0];
 }
 
-/** A message whole: its state, its timeline, and the receipts behind it. `id` is a row number that exists. */
-export async function readMessage(tx: Connection, id: number): Promise<WholeMessage> {
-  const head = await tx.query<MessageRow & MessageTimes & EnrichmentRow>(HEAD, [id]);
-  const [row] = head.rows;
-  if (row === undefined) throw new Error(`message ${id} is not there`);
-  const own = await tx.query<EventRow & { total: number }>(OWN_EVENTS, [id, TIMELINE_EVENTS_MAX]);
-  const probable = await tx.query<EventRow>(PROBABLE_EVENTS, [id, PROBABLE_LINK_DAYS, TIMELINE_EVENTS_MAX]);
-  const events = [...own.rows.map(({ total: _total, ...event }) => event), ...probable.rows].sort(byTime);
+/** A message whole: its state, its timeline, and the receipts behind it. */
+export async function readMessage(tx: Connection, head: MessageHead): Promise<WholeMessage> {
+  const { rows } = await tx.query<EventRow & { total: number | null }>({
+    name: "timeline",
+    text: TIMELINE,
+    values: [head.id, TIMELINE_EVENTS_MAX, PROBABLE_LINK_DAYS],
+  });
+  const events = rows.map(({ total: _total, ...event }): EventRow => event).sort(byTime);
+  const own = rows.find(({ probable }) => !probable);
   const receipts = new Set(events.flatMap(({ receipt }) => receipt ?? []));
   return {
-    message: row,
-    times: row,
-    enrichment: row,
+    head,
     events,
-    eventsLeftOut: (own.rows[0]?.total ?? 0) - own.rows.length,
+    eventsLeftOut: (own?.total ?? 0) - events.filter(({ probable }) => !probable).length,
     receipts: receipts.size === 0 ? [] : await readReceipts(tx, [...receipts]),
   };
 }
 
 async function readReceipts(tx: Connection, ids: readonly number[]): Promise<ReceiptRow[]> {
-  const result = await tx.query<ReceiptRow>(
-    `SELECT id, received_at AS "receivedAt", source, coalesce(bytes, octet_length(body)) AS bytes, sha256,
+  const result = await tx.query<ReceiptRow>({
+    name: "receipts of a timeline",
+    text: `SELECT id, received_at AS "receivedAt", source, coalesce(bytes, octet_length(body)) AS bytes, sha256,
        signature IS NOT NULL AND key IS NOT NULL AS signed
      FROM receipts WHERE id = ANY ($1) ORDER BY received_at, id`,
-    [ids],
-  );
+    values: [ids],
+  });
   return result.rows;
 }
+
+/*
+ * Prepared, since PostgreSQL takes longer to plan these than to run them: together 3.2 ms of a message's page, planned
+ * anew each time, and 0.6 so.
+ */
 
 const HEAD = `
   SELECT ${MESSAGE_COLUMNS},
@@ -130,7 +133,11 @@ const HEAD = `
     m.first_unsubscribe_at AS "firstUnsubscribe", m.last_unsubscribe_at AS "lastUnsubscribe",
     n.state, n.asked_at AS "askedAt", n.api, n.status, n.opens AS "apiOpens", n.clicks AS "apiClicks",
     n.sender, n.template, n.error
-  FROM messages m LEFT JOIN enrichments n ON n.message = m.id WHERE m.id = $1`;
+  FROM messages m LEFT JOIN enrichments n ON n.message = m.id`;
+
+const HEAD_BY_ID = `${HEAD} WHERE m.message_id = $1`;
+
+const NAMELESS_HEAD = `${HEAD} JOIN sources s ON s.id = m.source WHERE m.message_id IS NULL AND s.name = $1`;
 
 const EVENT_COLUMNS = `
   e.event_id AS "eventId", e.type, e.occurred_at AS "occurredAt", e.recipient, e.source, e.origin, e.twin,
@@ -150,15 +157,17 @@ const OWN_EVENTS = `
  * this one. Only of the same source, since another account's mails are other mails.
  */
 const PROBABLE_EVENTS = `
-  SELECT ${EVENT_COLUMNS}, true AS probable
+  SELECT ${EVENT_COLUMNS}, true AS probable, NULL::bigint AS total
   FROM messages m JOIN whole_events e ON lower(e.recipient) = lower(m.recipient) AND e.source = m.source
   WHERE m.id = $1 AND m.message_id IS NOT NULL AND e.nameless
-    AND e.occurred_at >= m.first_event_at AND e.occurred_at < m.first_event_at + make_interval(days => $2)
+    AND e.occurred_at >= m.first_event_at AND e.occurred_at < m.first_event_at + make_interval(days => $3)
     AND NOT EXISTS (
       SELECT FROM messages later
       WHERE lower(later.recipient) = lower(m.recipient) AND later.source = m.source AND later.message_id IS NOT NULL
         AND (later.first_event_at, later.id) > (m.first_event_at, m.id) AND later.first_event_at <= e.occurred_at)
-  ORDER BY e.occurred_at DESC LIMIT $3`;
+  ORDER BY e.occurred_at DESC LIMIT $2`;
+
+const TIMELINE = `(${OWN_EVENTS}) UNION ALL (${PROBABLE_EVENTS})`;
 
 /** SendGrid's times are whole seconds, so a mail that is delivered at once has several events of one time. */
 const ORDER_WITHIN_A_SECOND = [

@@ -21,6 +21,12 @@ export type Traffic =
     }
   | { outcome: "source_unknown" };
 
+/** All sources by number. */
+export async function readSources(tx: Queryable): Promise<Map<number, SourceRow>> {
+  const { rows } = await tx.query<SourceRow>({ name: "sources", text: "SELECT id, name, simulated FROM sources" });
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 /**
  * Says which sources a filter means, so that simulated events are never counted among real ones.
  * `sources` holds all of them by number; `wanted` the numbers asked for.

@@ -2,14 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ClientError, sqlState } from "../errors.ts";
 import { READ_CANCEL_AGAIN_MS, READ_STATEMENT_MS_MAX, READS_CONCURRENT_MAX, READS_WAITING_MAX } from "../limits.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
+import { beginWith, type Settings } from "../postgres/transaction.ts";
 
 const QUERY_CANCELED = "57014";
 
 /**
  * Runs several statements that see one and the same moment, and writes nothing. Once `signal` aborts nobody waits for the
- * result any more: what is under way is cancelled in PostgreSQL.
+ * result any more: what is under way is cancelled in PostgreSQL. Prepared statements are run with the settings `BY_INDEX`.
  */
-export type Read = <T>(work: (tx: Connection) => Promise<T>, signal?: AbortSignal) => Promise<T>;
+export type Read = <T>(work: (tx: Connection) => Promise<T>, signal?: AbortSignal, settings?: Settings) => Promise<T>;
 
 export interface ReadOptions {
   statementMsMax?: number;
@@ -27,10 +28,14 @@ export interface ReadOptions {
 export function createRead(pool: Pool, options: ReadOptions = {}): Read {
   const { statementMsMax = READ_STATEMENT_MS_MAX, concurrentMax = READS_CONCURRENT_MAX } = options;
   const takeSlot = createSlots(concurrentMax, options.waitingMax ?? READS_WAITING_MAX);
-  return async (work, signal) => {
+  return async (work, signal, settings = {}) => {
     const freeSlot = await takeSlot(signal);
     try {
-      return await readTransaction(pool, statementMsMax, { work, signal });
+      return await readTransaction(pool, {
+        work,
+        signal,
+        settings: { statement_timeout: String(statementMsMax), ...settings },
+      });
     } catch (error) {
       if (isAborted(signal)) throw new ClientError("abandoned");
       if (sqlState(error) === QUERY_CANCELED) throw new ClientError("query_too_slow");
@@ -52,9 +57,10 @@ function refuseAborted(signal: AbortSignal | undefined): void {
 interface Job<T> {
   work: (tx: Connection) => Promise<T>;
   signal: AbortSignal | undefined;
+  settings: Settings;
 }
 
-async function readTransaction<T>(pool: Pool, statementMsMax: number, { work, signal }: Job<T>): Promise<T> {
+async function readTransaction<T>(pool: Pool, { work, signal, settings }: Job<T>): Promise<T> {
   const tx = await pool.connect();
   let broken = false;
   // Without a listener, a connection that dies between two statements would end the process.
@@ -64,7 +70,7 @@ async function readTransaction<T>(pool: Pool, statementMsMax: number, { work, si
   tx.on("error", onError);
   try {
     refuseAborted(signal);
-    const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = ${statementMsMax}`;
+    const begin = beginWith("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", settings);
     if (signal === undefined) {
       await tx.query(begin);
       return await work(tx);

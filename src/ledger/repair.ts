@@ -2,12 +2,12 @@ import { ARG_KEYS_MAX, REPAIR_ORDERS_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
-import { transaction } from "../postgres/transaction.ts";
+import { BY_INDEX, transaction } from "../postgres/transaction.ts";
 import { batchEvent, groupByMessage, type OrderOf } from "./plan.ts";
 import { argKeysOf, fileGroups, notifyFiled, type Filed } from "./project.ts";
 import { readRepairItem } from "./repair-item.ts";
 import { countReflagged } from "./replace.ts";
-import { FILING, insertArgKeys } from "./statements.ts";
+import { insertArgKeys } from "./statements.ts";
 import { addTallies, type Tallies } from "./tally.ts";
 
 export interface RepairerOptions {
@@ -90,7 +90,7 @@ async function repairBatch(
       await tx.query("DELETE FROM repair_orders WHERE gap = ANY ($1)", [orders.map(({ gap }) => gap)]);
       return { orders: orders.length, ...repaired };
     },
-    { settings: FILING },
+    { settings: BY_INDEX },
   );
 }
 

@@ -1,9 +1,8 @@
 import { AUDIT_MESSAGES_MAX } from "../limits.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
-import { transaction } from "../postgres/transaction.ts";
+import { BY_INDEX, transaction } from "../postgres/transaction.ts";
 import { dryRun } from "./dry-run.ts";
 import { replayQuarantinedItem, type Replayed } from "./replay.ts";
-import { FILING } from "./statements.ts";
 
 /** Which open items are meant; without any limit all of them. */
 export interface QuarantineSelection {
@@ -43,7 +42,7 @@ export async function replayQuarantine(options: ReplayQuarantineOptions): Promis
   const notOpen = await findNotOpen(pool, selection.ids ?? []);
   const replayed = isDryRun
     ? await dryRun(pool, async (tx) => replayAll(options, async (work) => work(tx)))
-    : await replayAll(options, async (work) => transaction(pool, work, { settings: FILING }));
+    : await replayAll(options, async (work) => transaction(pool, work, { settings: BY_INDEX }));
   return { ...replayed, notOpen };
 }
 

@@ -1,6 +1,6 @@
 import { ARG_KEYS_MAX, AUDIT_STATEMENT_MS_MAX } from "../limits.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
-import { transaction } from "../postgres/transaction.ts";
+import { BY_INDEX, transaction } from "../postgres/transaction.ts";
 import { accountForPage, type Account, type ReadableQuarantine } from "./account.ts";
 import { correctMessages, type Corrected } from "./correct.ts";
 import { dryRun } from "./dry-run.ts";
@@ -14,7 +14,6 @@ import { correctTally, type TallyChange } from "./recount.ts";
 import { countReflagged, extrasOfNew } from "./replace.ts";
 import { withReplayLock } from "./replay-lock.ts";
 import {
-  FILING,
   insertArgKeys,
   insertQuarantined,
   lockMessagesById,
@@ -76,7 +75,7 @@ export async function replayReceipts(options: ReplayReceiptsOptions): Promise<Re
       });
     }
     const read = createRead(pool, { statementMsMax: AUDIT_STATEMENT_MS_MAX });
-    return replay({ read, write: async (work) => transaction(pool, work, { settings: FILING }) }, options);
+    return replay({ read, write: async (work) => transaction(pool, work, { settings: BY_INDEX }) }, options);
   });
 }
 

@@ -2,13 +2,13 @@ import { ARG_KEYS_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
-import { transaction } from "../postgres/transaction.ts";
+import { BY_INDEX, transaction } from "../postgres/transaction.ts";
 import type { QuarantineReason } from "./event.ts";
 import { parseItem, parseReceipt, WHOLE_BODY, type ParsedReceipt } from "./parse.ts";
 import { batchEvent, groupByMessage } from "./plan.ts";
 import { argKeysOf, fileGroups, notifyFiled } from "./project.ts";
 import { countReflagged } from "./replace.ts";
-import { FILING, insertArgKeys, insertQuarantined, markReplayed } from "./statements.ts";
+import { insertArgKeys, insertQuarantined, markReplayed } from "./statements.ts";
 import { addTallies, tallyOf, type Tallies } from "./tally.ts";
 
 export interface ReplayerOptions {
@@ -47,7 +47,7 @@ export function createReplayer(options: ReplayerOptions): Replayer {
   const { pool, log, settleSeconds } = options;
 
   async function tick(): Promise<boolean> {
-    const done = await transaction(pool, (tx) => replayNext(tx, settleSeconds), { settings: FILING });
+    const done = await transaction(pool, (tx) => replayNext(tx, settleSeconds), { settings: BY_INDEX });
     if (done === undefined) return false;
     log.info(done, "replay of a quarantined item done");
     return true;

@@ -8,15 +8,9 @@ import { messageKey, type MessageGroup, type MessageKey, type PlannedEvent } fro
 import { STATE_ARRAYS, STATE_COLUMNS, stateArrays, stateRows } from "./state-rows.ts";
 
 /**
- * The statements of the projecting transaction, in the order in which it uses them. One function is one statement.
- *
- * Invariant: what a batch reads does not grow with the ledger, whatever statistics there are. A prepared plan that was made
- * while a table was small would read all of it for every batch until the statistics change: in a campaign of 60 s into an empty
- * ledger the merge alone cost 18 ms a batch, with an index 0.5. So every transaction that files is begun
- * with these settings, which leave no such choice.
- * Test: project-plans.pg.test.ts.
+ * The statements of the projecting transaction, in the order in which it uses them. One function is one statement. Every
+ * transaction that files is begun with the settings BY_INDEX.
  */
-export const FILING = { enable_seqscan: "off" } as const;
 
 export interface ClaimedReceipt {
   receipt: number;

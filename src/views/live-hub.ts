@@ -16,6 +16,7 @@ import {
 import { createLoop } from "../loop.ts";
 import { liveClients, liveCutOff } from "../metrics.ts";
 import { listen } from "../postgres/listen.ts";
+import { BY_INDEX } from "../postgres/transaction.ts";
 import type { Rates } from "./contract-live.ts";
 import type { Balance, Status } from "./contract.ts";
 import type { ViewDeps } from "./deps.ts";
@@ -162,7 +163,7 @@ async function sendEvents(
   const upTo = ring.last;
   const behind = [...clients].filter(({ cursor }) => cursor !== upTo);
   if (behind.length === 0) return false;
-  const answers = await read((tx) => readLiveEvents(tx, ring, behind));
+  const answers = await read((tx) => readLiveEvents(tx, ring, behind), undefined, BY_INDEX);
   for (const [index, client] of behind.entries()) {
     const answer = answers[index];
     // What was announced while reading comes next time.

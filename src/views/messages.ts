@@ -1,8 +1,10 @@
 import Type from "typebox";
 import { ClientError } from "../errors.ts";
-import { findMessage, readMessage, type EnrichmentRow } from "../ledger/read-message.ts";
+import { readHead, readMessage, type EnrichmentRow } from "../ledger/read-message.ts";
 import { readMessages } from "../ledger/read-messages.ts";
+import { readSources } from "../ledger/read-sources.ts";
 import { ENRICH_REOPEN_SECONDS, PAGE_ROWS_DEFAULT } from "../limits.ts";
+import { BY_INDEX } from "../postgres/transaction.ts";
 import { abandonedSignal } from "./abandoned.ts";
 import type { App } from "./app.ts";
 import { requireRole, viewerOf } from "./auth.ts";
@@ -92,16 +94,18 @@ function addMessage(app: App, deps: ViewDeps): void {
       },
     },
     async (request, reply) => {
-      const found = await read(async (tx) => {
-        const id = await findMessage(tx, request.params.id);
-        if (id === undefined) throw new ClientError("message_unknown");
-        const { sources } = await wantedTraffic(tx, { simulated: "all" });
-        const whole = await readMessage(tx, id);
-        return { id, whole, sources, enrichment: await readEnrichmentState(tx, config) };
-      }, abandonedSignal(reply));
+      const found = await read(
+        async (tx) => {
+          const head = await readHead(tx, request.params.id);
+          if (head === undefined) throw new ClientError("message_unknown");
+          const isToAsk = isWorthAsking(head) && (await readEnrichmentState(tx, config)).state === "on";
+          return { whole: await readMessage(tx, head), sources: await readSources(tx), isToAsk };
+        },
+        abandonedSignal(reply),
+        BY_INDEX,
+      );
       await logAccess(viewerOf(request), "message.view", request.params.id);
-      if (found.enrichment.state === "on" && isWorthAsking(found.whole.enrichment))
-        await orderEnrichment(deps, found.id);
+      if (found.isToAsk) await orderEnrichment(deps, found.whole.head.id);
       return presentDetail(found.whole, found.sources);
     },
   );
@@ -131,12 +135,15 @@ function addEnrich(app: App, deps: ViewDeps): void {
       },
     },
     async (request, reply) => {
-      const found = await read(async (tx) => {
-        const id = await findMessage(tx, request.params.id);
-        if (id === undefined) throw new ClientError("message_unknown");
-        const known = await tx.query("SELECT FROM enrichments WHERE message = $1", [id]);
-        return { id, isAskable: known.rowCount === 1, enrichment: await readEnrichmentState(tx, config) };
-      });
+      const found = await read(
+        async (tx) => {
+          const head = await readHead(tx, request.params.id);
+          if (head === undefined) throw new ClientError("message_unknown");
+          return { id: head.id, isAskable: head.state !== null, enrichment: await readEnrichmentState(tx, config) };
+        },
+        undefined,
+        BY_INDEX,
+      );
       const ordered = found.isAskable && found.enrichment.state === "on";
       if (ordered) {
         await logAccess(viewerOf(request), "message.enrich", request.params.id);

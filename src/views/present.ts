@@ -1,5 +1,5 @@
 import type { FiledEventRow } from "../ledger/read-events.ts";
-import type { EventRow, ReceiptRow, WholeMessage } from "../ledger/read-message.ts";
+import type { EnrichmentRow, EventRow, ReceiptRow, WholeMessage } from "../ledger/read-message.ts";
 import { publicMessageId } from "../ledger/read-message.ts";
 import type { MessageRow } from "../ledger/read-messages.ts";
 import type { QuarantineRow } from "../ledger/read-quarantine.ts";
@@ -55,34 +55,34 @@ export function presentSummary(row: MessageRow, sources: Sources): MessageSummar
 }
 
 export function presentDetail(whole: WholeMessage, sources: Sources): MessageDetail {
-  const { message, times, eventsLeftOut } = whole;
+  const { head, eventsLeftOut } = whole;
   return {
-    message: presentSummary(message, sources),
-    sender: whole.enrichment.sender,
+    message: presentSummary(head, sources),
+    sender: head.sender,
     times: {
-      processed: isoTime(times.processed),
-      deferred: isoTime(times.deferred),
-      delivered: isoTime(times.delivered),
-      failed: isoTime(times.failed),
-      firstOpen: isoTime(times.firstOpen),
-      lastOpen: isoTime(times.lastOpen),
-      firstMachineOpen: isoTime(times.firstMachineOpen),
-      lastMachineOpen: isoTime(times.lastMachineOpen),
-      firstClick: isoTime(times.firstClick),
-      lastClick: isoTime(times.lastClick),
-      firstComplaint: isoTime(times.firstComplaint),
-      lastComplaint: isoTime(times.lastComplaint),
-      firstUnsubscribe: isoTime(times.firstUnsubscribe),
-      lastUnsubscribe: isoTime(times.lastUnsubscribe),
+      processed: isoTime(head.processed),
+      deferred: isoTime(head.deferred),
+      delivered: isoTime(head.delivered),
+      failed: isoTime(head.failed),
+      firstOpen: isoTime(head.firstOpen),
+      lastOpen: isoTime(head.lastOpen),
+      firstMachineOpen: isoTime(head.firstMachineOpen),
+      lastMachineOpen: isoTime(head.lastMachineOpen),
+      firstClick: isoTime(head.firstClick),
+      lastClick: isoTime(head.lastClick),
+      firstComplaint: isoTime(head.firstComplaint),
+      lastComplaint: isoTime(head.lastComplaint),
+      firstUnsubscribe: isoTime(head.firstUnsubscribe),
+      lastUnsubscribe: isoTime(head.lastUnsubscribe),
     },
-    enrichment: presentEnrichment(whole.enrichment),
+    enrichment: presentEnrichment(head),
     events: whole.events.map((event) => presentEvent(event, sources)),
     eventsLeftOut,
     receipts: whole.receipts.map((receipt) => presentReceipt(receipt, sources)),
   };
 }
 
-function presentEnrichment(row: WholeMessage["enrichment"]): Enrichment {
+function presentEnrichment(row: EnrichmentRow): Enrichment {
   const { status, template, error, apiOpens: opens, apiClicks: clicks } = row;
   const api = row.api === "logs" || row.api === "messages" ? row.api : null;
   return { state: row.state ?? "none", askedAt: isoTime(row.askedAt), api, status, opens, clicks, template, error };

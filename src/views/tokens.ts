@@ -39,11 +39,12 @@ const EXPIRED = "revoked_at IS NULL AND expires_at <= now()";
 
 /** Who an API token (Bearer) or a session (cookie) stands for; undefined when it is unknown, expired or revoked. */
 export async function findViewer(pool: Pool, kind: "api" | "session", token: string): Promise<Viewer | undefined> {
-  const found = await pool.query<Viewer & { unused: boolean }>(
-    `SELECT id AS token, name, role, used_at IS NULL OR used_at < now() - interval '1 hour' AS unused
+  const found = await pool.query<Viewer & { unused: boolean }>({
+    name: "find viewer",
+    text: `SELECT id AS token, name, role, used_at IS NULL OR used_at < now() - interval '1 hour' AS unused
      FROM tokens WHERE hash = $1 AND kind = $2 AND ${LIVE}`,
-    [hashToken(token), kind],
-  );
+    values: [hashToken(token), kind],
+  });
   const [row] = found.rows;
   if (row === undefined) return undefined;
   // Written once an hour: enough to see which tokens are still in use, without an update for every request.
