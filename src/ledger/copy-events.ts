@@ -1,5 +1,4 @@
-import { finished } from "node:stream/promises";
-import { from as copyFrom } from "pg-copy-streams";
+import { copyIn } from "../postgres/copy.ts";
 import type { Connection } from "../postgres/pool.ts";
 import { EVENT_COLUMNS, eventRows } from "./event-row.ts";
 import type { NewEvent } from "./statements.ts";
@@ -18,8 +17,5 @@ const COPY = `COPY events (${EVENT_COLUMNS}) FROM STDIN`;
  * @returns how many rows PostgreSQL says it stored.
  */
 export async function copyEvents(tx: Connection, events: readonly NewEvent[]): Promise<number> {
-  const copy = tx.query(copyFrom(COPY));
-  copy.end(eventRows(events));
-  await finished(copy);
-  return copy.rowCount;
+  return copyIn(tx, COPY, eventRows(events));
 }

@@ -1,9 +1,11 @@
 import { ARG_KEYS_MAX, NOTIFY_BYTES_MAX, NOTIFY_EVENTS_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
+import { together } from "../postgres/together.ts";
+import type { Steps } from "../postgres/transaction.ts";
 import { closeBatch } from "./close-batch.ts";
 import { copyEvents } from "./copy-events.ts";
 import { readHeldEvents } from "./held-events.ts";
-import type { BatchEvent, MessageGroup, MessageKey, MessagePlan } from "./plan.ts";
+import type { BatchEvent, HeldEvent, MessageGroup, MessageKey, MessagePlan } from "./plan.ts";
 import type { PreparedBatch } from "./prepare.ts";
 import { countRate, countRetries, type Rates } from "./rates.ts";
 import { planGroup } from "./repair-plan.ts";
@@ -22,6 +24,7 @@ import {
 import type { Tally } from "./tally.ts";
 
 export interface ProjectOptions {
+  steps: Pick<Steps<unknown>, "retry" | "withCommit">;
   settleSeconds: number;
   /** Custom-arg names that this process knows to be in arg_keys. Only ever a saving; filled after the commit. */
   knownArgKeys: ReadonlySet<string>;
@@ -45,13 +48,13 @@ export interface Projected {
 export async function projectReceipts(
   tx: Connection,
   batch: PreparedBatch,
-  retry: number,
-  options: ProjectOptions,
+  { steps, settleSeconds, knownArgKeys }: ProjectOptions,
 ): Promise<Projected> {
+  const { retry } = steps;
   const { receipts, events, groups, quarantined, tallies, tallyOfReceipt } = batch;
-  const filed = await fileGroups(tx, groups, options.settleSeconds);
+  const filed = await fileGroups(tx, groups, settleSeconds);
   const quarantinedRows = await insertQuarantined(tx, quarantined);
-  const argKeys = argKeysOf(events, options.knownArgKeys);
+  const argKeys = argKeysOf(events, knownArgKeys);
   if (argKeys.length > 0) await insertArgKeys(tx, argKeys, ARG_KEYS_MAX);
 
   countFiled(tallyOfReceipt, filed);
@@ -62,12 +65,14 @@ export async function projectReceipts(
     firstTally.retries += retry;
     firstTally.rescued += 1;
   }
-  await closeBatch(tx, {
-    receipts: receipts.map(({ id }) => id),
-    tallies,
-    rates: ratesOf(filed, receipts[0]?.source, retry),
-    news: newsOf(filed.stored, filed.newEvents),
-  });
+  steps.withCommit(() =>
+    closeBatch(tx, {
+      receipts: receipts.map(({ id }) => id),
+      tallies,
+      rates: ratesOf(filed, receipts[0]?.source, retry),
+      news: newsOf(filed.stored, filed.newEvents),
+    }),
+  );
   return {
     receipts: receipts.length,
     stored: filed.stored,
@@ -112,11 +117,13 @@ export async function fileGroups(
         })),
   );
   if (replaced.length > 0) await removeReplaced(tx, replaced);
-  const stored = newEvents.length === 0 ? 0 : await copyEvents(tx, newEvents);
   const changes = plans.flatMap(({ message, plan, isNew, group }) =>
     isNew || plan.state === undefined || group.messageId === null ? [] : [{ message, state: plan.state }],
   );
-  if (changes.length > 0) await mergeIntoMessages(tx, changes);
+  const [stored] = await together(tx, () => [
+    newEvents.length === 0 ? 0 : copyEvents(tx, newEvents),
+    changes.length === 0 ? undefined : mergeIntoMessages(tx, changes),
+  ]);
   const settled = replaced.length > 0 ? await settleReplaced(tx, replaced, newEvents) : { newEvents, reflagged: [] };
   const held = plans.flatMap(({ message, plan }) =>
     plan.repairs === undefined ? [] : plan.repairs.held.map((order) => ({ message, ...order })),
@@ -152,10 +159,11 @@ async function planAndInsertMessages(
           asNew.map(({ group, plan }) => ({ group, state: plan.state })),
           settleSeconds,
         );
-  const known = groups.filter(({ key }) => !newIds.has(key));
-  const knownIds = known.length === 0 ? new Map<MessageKey, number>() : await lockMessages(tx, known);
-  const candidates = known.map((group) => ({ group, message: requireId(knownIds, group) }));
-  const held = candidates.length === 0 ? new Map<number, never[]>() : await readHeldEvents(tx, candidates);
+  const { candidates, held } = await lockKnown(
+    tx,
+    groups.filter(({ key }) => !newIds.has(key)),
+    seen,
+  );
   return [
     ...asNew.flatMap(({ group, plan }) => {
       const message = newIds.get(group.key);
@@ -168,6 +176,32 @@ async function planAndInsertMessages(
       isNew: false,
     })),
   ];
+}
+
+interface LockedMessages {
+  candidates: readonly { group: MessageGroup; message: number }[];
+  held: ReadonlyMap<number, readonly HeldEvent[]>;
+}
+
+/**
+ * Locks messages that the ledger holds, and reads what they hold. With the ids that are known from before the lock both go out
+ * in one round trip: a row's id never changes, and PostgreSQL begins to read once it has the locks. What came in between has its
+ * id from the lock.
+ */
+async function lockKnown(
+  tx: Connection,
+  known: readonly MessageGroup[],
+  seen: ReadonlyMap<MessageKey, number>,
+): Promise<LockedMessages> {
+  if (known.length === 0) return { candidates: [], held: new Map() };
+  const withIds = (ids: ReadonlyMap<MessageKey, number>): LockedMessages["candidates"] =>
+    known.map((group) => ({ group, message: requireId(ids, group) }));
+  if (!known.every(({ key }) => seen.has(key))) {
+    const candidates = withIds(await lockMessages(tx, known));
+    return { candidates, held: await readHeldEvents(tx, candidates) };
+  }
+  const [locked, held] = await together(tx, () => [lockMessages(tx, known), readHeldEvents(tx, withIds(seen))]);
+  return { candidates: withIds(locked), held };
 }
 
 function requireId(ids: ReadonlyMap<MessageKey, number>, group: MessageGroup): number {

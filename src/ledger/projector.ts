@@ -67,14 +67,14 @@ export function createProjector(options: ProjectorOptions): Projector {
       let retries = 0;
       const projected = await transaction(
         pool,
-        async (tx, retry) => {
-          retries = retry;
-          batch = await claim(tx);
+        async (tx, steps) => {
+          retries = steps.retry;
+          batch = steps.first;
           if (batch.length === 0) return undefined;
           first ??= batch[0];
-          return projectReceipts(tx, await prepareBatch(tx, batch, parts), retry, { settleSeconds, knownArgKeys });
+          return projectReceipts(tx, await prepareBatch(tx, batch, parts), { steps, settleSeconds, knownArgKeys });
         },
-        { settings: BY_INDEX, onRetry: () => onDeadlock?.("retried"), ...(wait === undefined ? {} : { wait }) },
+        { settings: BY_INDEX, first: claim, onRetry: () => onDeadlock?.("retried"), wait },
       );
       if (retries > 0) onDeadlock?.("rescued");
       if (projected === undefined) {

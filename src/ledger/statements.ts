@@ -86,14 +86,14 @@ function idsByKey(rows: readonly MessageRow[]): Map<MessageKey, number> {
   return new Map(rows.map((row) => [messageKey(row), row.id]));
 }
 
-/** The groups whose messages the ledger holds at this moment, by key. Locks nothing, so it promises nothing. */
-export async function findSeen(tx: Connection, groups: readonly MessageGroup[]): Promise<Set<MessageKey>> {
-  const found = await tx.query<NamedRow>({
+/** The ids of the messages that the ledger holds at this moment, by key. Locks nothing, so it promises nothing. */
+export async function findSeen(tx: Connection, groups: readonly MessageGroup[]): Promise<Map<MessageKey, number>> {
+  const found = await tx.query<MessageRow>({
     name: "find seen",
-    text: `SELECT ${NAME_OF_ROW} FROM messages WHERE ${IN_GROUPS}`,
+    text: `SELECT id, ${NAME_OF_ROW} FROM messages WHERE ${IN_GROUPS}`,
     values: groupValues(groups),
   });
-  return new Set(found.rows.map(messageKey));
+  return idsByKey(found.rows);
 }
 
 /**

@@ -67,6 +67,8 @@ export function createPool(options: PoolOptions): Pool {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
     options: "-c synchronous_commit=on -c jit=off -c timezone=UTC",
     types,
+    // A statement goes out as it is asked, whether or not those before it are answered: see together.ts.
+    pipeline: true,
     ...(sockets === undefined ? {} : { stream: sockets.open }),
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.

@@ -43,6 +43,63 @@ describe("transaction", () => {
     expect(await balances()).toEqual([7, 0]);
   });
 
+  it("is rolled back, and says so, when its work went on after a statement that failed", async () => {
+    const work = transaction(db.pool, async (tx) => {
+      await tx.query("UPDATE accounts SET balance = 7 WHERE id = 1");
+      await raise(tx, "22012").catch(() => undefined);
+      return "done";
+    });
+    await expect(work).rejects.toThrow("rolled back");
+    expect(await balances()).toEqual([0, 0]);
+  });
+
+  it("begins with a first statement, whose answer the work is given", async () => {
+    const first = async (tx: Connection): Promise<object[]> =>
+      (await tx.query<object>("SELECT current_setting('enable_seqscan') AS scan, now() AS at")).rows;
+    const work = async (tx: Connection, { first: found }: { first: object[] }): Promise<object[]> => [
+      ...found,
+      // One transaction has one time.
+      ...(await tx.query<object>("SELECT 'off' AS scan, now() AS at")).rows,
+    ];
+    const [found, then] = await transaction(db.pool, work, { first, settings: { enable_seqscan: "off" } });
+    expect(found).toEqual(then);
+  });
+
+  it("does no work when its beginning or its first statement fails", async () => {
+    let worked = 0;
+    const work = async (): Promise<void> => {
+      worked += 1;
+    };
+    const first = async (tx: Connection): Promise<unknown> => tx.query("SELECT 1");
+    await expect(transaction(db.pool, work, { first, settings: { work_mem: "nonsense" } })).rejects.toMatchObject({
+      code: "22023",
+    });
+    await expect(transaction(db.pool, work, { first: async (tx) => raise(tx, "22012") })).rejects.toMatchObject({
+      code: "22012",
+    });
+    expect(worked).toBe(0);
+    expect(await transaction(db.pool, async () => "usable")).toBe("usable");
+  });
+
+  it("sends what goes with the commit at its end, in order, and keeps it", async () => {
+    await transaction(db.pool, async (tx, { withCommit }) => {
+      withCommit(() => tx.query("UPDATE accounts SET balance = balance * 2"));
+      withCommit(() => tx.query("UPDATE accounts SET balance = balance + 1"));
+      await tx.query("UPDATE accounts SET balance = 5");
+    });
+    expect(await balances()).toEqual([11, 11]);
+  });
+
+  it("leaves nothing behind when what goes with the commit fails", async () => {
+    const work = transaction(db.pool, async (tx, { withCommit }) => {
+      withCommit(() => tx.query("UPDATE accounts SET balance = 5"));
+      withCommit(() => raise(tx, "23514"));
+      await tx.query("UPDATE accounts SET balance = 7 WHERE id = 1");
+    });
+    await expect(work).rejects.toMatchObject({ code: "23514" });
+    expect(await balances()).toEqual([0, 0]);
+  });
+
   it("begins with its settings, which end with it", async () => {
     const read = async (tx: Pick<Connection, "query">): Promise<unknown> =>
       (await tx.query("SELECT current_setting('enable_seqscan') AS scan, current_setting('work_mem') AS memory"))
@@ -100,7 +157,7 @@ describe("transaction", () => {
       const met: unknown[] = [];
       const retryOfTheSuccess = await transaction(
         db.pool,
-        async (tx, retry) => {
+        async (tx, { retry }) => {
           await tx.query("SET LOCAL deadlock_timeout = '10ms'");
           await tx.query("UPDATE accounts SET balance = balance + 1 WHERE id = 1");
           if (rivalUpdate === undefined) {
@@ -174,7 +231,7 @@ describe("transaction", () => {
     const waits: number[] = [];
     const work = transaction(
       db.pool,
-      async (tx, retry) => {
+      async (tx, { retry }) => {
         retriesSeen.push(retry);
         await raise(tx, "40P01");
       },

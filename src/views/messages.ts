@@ -4,6 +4,7 @@ import { readHead, readMessage, type EnrichmentRow } from "../ledger/read-messag
 import { readMessages } from "../ledger/read-messages.ts";
 import { readSources } from "../ledger/read-sources.ts";
 import { ENRICH_REOPEN_SECONDS, PAGE_ROWS_DEFAULT } from "../limits.ts";
+import { together } from "../postgres/together.ts";
 import { BY_INDEX } from "../postgres/transaction.ts";
 import { abandonedSignal } from "./abandoned.ts";
 import type { App } from "./app.ts";
@@ -99,7 +100,8 @@ function addMessage(app: App, deps: ViewDeps): void {
           const head = await readHead(tx, request.params.id);
           if (head === undefined) throw new ClientError("message_unknown");
           const isToAsk = isWorthAsking(head) && (await readEnrichmentState(tx, config)).state === "on";
-          return { whole: await readMessage(tx, head), sources: await readSources(tx), isToAsk };
+          const [sources, whole] = await together(tx, () => [readSources(tx), readMessage(tx, head)]);
+          return { whole, sources, isToAsk };
         },
         abandonedSignal(reply),
         BY_INDEX,
