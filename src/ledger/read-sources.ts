@@ -32,11 +32,13 @@ export async function readSources(tx: Queryable): Promise<Map<number, SourceRow>
  * `sources` holds all of them by number; `wanted` the numbers asked for.
  */
 export async function readTraffic(tx: Queryable, filter: TrafficFilter): Promise<Traffic> {
-  const result = await tx.query<SourceRow & { realReceived: boolean }>(
-    `SELECT id, name, simulated, ${REAL_RECEIVED} AS "realReceived" FROM sources ORDER BY name`,
-  );
+  const result = await tx.query<SourceRow & { realFiled: boolean }>({
+    name: "traffic",
+    text: `SELECT id, name, simulated, ${REAL_FILED} AS "realFiled" FROM sources ORDER BY name`,
+  });
   const rows = result.rows.map(({ id, name, simulated }) => ({ id, name, simulated }));
-  const simulatedByDefault = result.rows[0]?.realReceived === false && rows.some((row) => row.simulated);
+  const isDemo = result.rows[0]?.realFiled === false && rows.some((row) => row.simulated);
+  const simulatedByDefault = isDemo && !(await isRealWaiting(tx));
   const sources = new Map(rows.map((row) => [row.id, row]));
   if (filter.source !== undefined) {
     const named = rows.find((row) => row.name === filter.source);
@@ -48,9 +50,18 @@ export async function readTraffic(tx: Queryable, filter: TrafficFilter): Promise
   return { outcome: "found", sources, wanted, simulatedByDefault };
 }
 
-/** Receipts that are not projected yet count too: the first real POST must end the demo even if projection is stuck. */
-const REAL_RECEIVED = `(
-  EXISTS (SELECT FROM tallies JOIN sources real ON real.id = tallies.source
-          WHERE NOT real.simulated AND tallies.receipts > 0)
-  OR EXISTS (SELECT FROM inbox JOIN receipts ON receipts.id = inbox.receipt AND receipts.received_at = inbox.received_at
-             JOIN sources real ON real.id = receipts.source WHERE NOT real.simulated))`;
+const REAL_FILED = `EXISTS (SELECT FROM tallies JOIN sources real ON real.id = tallies.source
+  WHERE NOT real.simulated AND tallies.receipts > 0)`;
+
+/**
+ * Receipts that are not projected yet count too: the first real POST must end the demo even if projection is stuck. Asked
+ * for only while nothing real is filed, since to plan it takes 0.4 ms of every request.
+ */
+async function isRealWaiting(tx: Queryable): Promise<boolean> {
+  const { rows } = await tx.query<{ waits: boolean }>(
+    `SELECT EXISTS (
+       SELECT FROM inbox JOIN receipts ON receipts.id = inbox.receipt AND receipts.received_at = inbox.received_at
+       JOIN sources real ON real.id = receipts.source WHERE NOT real.simulated) AS waits`,
+  );
+  return rows[0]?.waits === true;
+}
