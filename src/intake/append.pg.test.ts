@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endBlockedBy, untilBlockedBy } from "../../test/blocked.ts";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { APPEND_GROUP_BYTES_MAX, APPEND_GROUP_ROWS_MAX, APPEND_QUEUE_BYTES_MAX, RECEIPT_ID_BLOCK } from "../limits.ts";
 import { createLog } from "../log.ts";
@@ -91,14 +92,7 @@ describe("appending", () => {
       await outsider.query("LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE");
       let answered: Appended | undefined;
       const appending = appender.append(posted("[]")).then((appended) => (answered = appended));
-      for (let waiting = 0; waiting === 0;) {
-        // A transaction goes on seeing the connections that it saw first.
-        await outsider.query("SELECT pg_stat_clear_snapshot()");
-        const blocked = await outsider.query(
-          "SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))",
-        );
-        waiting = blocked.rowCount ?? 0;
-      }
+      await untilBlockedBy(db.pool, outsider);
       expect(answered).toBeUndefined();
       await outsider.query("COMMIT");
       await appending;
@@ -165,14 +159,7 @@ describe("appending", () => {
       await outsider.query("BEGIN");
       await outsider.query("LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE");
       const appending = appender.append(posted("[]"));
-      for (let killed = 0; killed === 0;) {
-        // A transaction goes on seeing the connections that it saw first.
-        await outsider.query("SELECT pg_stat_clear_snapshot()");
-        const result = await outsider.query(
-          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))",
-        );
-        killed = result.rowCount ?? 0;
-      }
+      await endBlockedBy(db.pool, outsider);
       expect(await appending).toEqual({ outcome: "unavailable" });
       await outsider.query("ROLLBACK");
     } finally {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { untilBlockedBy } from "../../test/blocked.ts";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { transaction } from "../postgres/transaction.ts";
 import { closeBatch } from "./close-batch.ts";
@@ -64,14 +65,8 @@ describe("the end of a batch", () => {
     try {
       await holder.query("BEGIN");
       await holder.query("SELECT FROM tallies FOR UPDATE");
-      const pid = await holder.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
       const closing = close(2);
-      for (let waits = 0; waits === 0;) {
-        const blocked = await db.pool.query("SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))", [
-          pid.rows[0]?.pid,
-        ]);
-        waits = blocked.rowCount ?? 0;
-      }
+      await untilBlockedBy(db.pool, holder);
       const free = await db.pool.query("SELECT FROM rates FOR UPDATE SKIP LOCKED");
       const all = await db.pool.query("SELECT FROM rates");
       expect(free.rowCount).toBe(all.rowCount);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { endBlockedBy, untilBlockedBy } from "../../test/blocked.ts";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { receiptWriter, type ReceiptWriter } from "../../test/receipts.ts";
 import type { BatchFigures } from "../give-way.ts";
@@ -73,14 +74,8 @@ describe("a deadlock with an outside writer", () => {
       // The outsider waits longer for its deadlock check than the projector, so that the projector is the one to fail.
       await outsider.query("SET LOCAL deadlock_timeout = '20s'");
       await outsider.query("SELECT FROM messages WHERE message_id = 'b' FOR UPDATE");
-      const pid = await outsider.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
       finished = (async () => {
-        for (;;) {
-          const waiting = await db.pool.query("SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))", [
-            pid.rows[0]?.pid,
-          ]);
-          if (waiting.rowCount !== 0) break;
-        }
+        await untilBlockedBy(db.pool, outsider);
         await outsider.query("SELECT FROM messages WHERE message_id = 'a' FOR UPDATE");
         await outsider.query("COMMIT");
       })();
@@ -289,14 +284,7 @@ describe("a server that is away", () => {
       await killer.query("BEGIN");
       await killer.query("LOCK TABLE messages IN ACCESS EXCLUSIVE MODE");
       const failure = worker.tick().then(() => "none", String);
-      for (let killed = 0; killed === 0;) {
-        // A transaction goes on seeing the connections that it saw first.
-        await killer.query("SELECT pg_stat_clear_snapshot()");
-        const result = await killer.query(
-          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))",
-        );
-        killed = result.rowCount ?? 0;
-      }
+      await endBlockedBy(db.pool, killer);
       expect(await failure).toMatch(/terminat/i);
       await killer.query("ROLLBACK");
     } finally {

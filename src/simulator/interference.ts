@@ -93,7 +93,7 @@ async function isWaitingFor(pool: Pool, tx: Connection, projector: number): Prom
 }
 
 /** The server processes that wait for a lock of this connection. */
-async function waitingFor(pool: Pool, tx: Connection): Promise<number[]> {
+export async function waitingFor(pool: Pool, tx: Connection): Promise<number[]> {
   const { rows: own } = await tx.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   const { rows } = await pool.query<{ pid: number }>(
     `SELECT pid FROM pg_stat_activity
