@@ -4,6 +4,11 @@ import { arbitraryItems } from "../../test/arbitrary-item.ts";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { receiptWriter, type ReceiptWriter } from "../../test/receipts.ts";
 import { createLog } from "../log.ts";
+import type { Connection } from "../postgres/pool.ts";
+import { transaction } from "../postgres/transaction.ts";
+import { parseReceipt } from "./parse.ts";
+import { batchEvent, groupByMessage } from "./plan.ts";
+import { fileGroups } from "./project.ts";
 import { createProjector } from "./projector.ts";
 
 let db: TestDatabase;
@@ -90,6 +95,28 @@ describe("projecting a receipt", () => {
     await drain();
     expect(await balance()).toMatchObject({ receipts: 3, accepted: 5, stored: 2, duplicate: 3, lost: 0 });
     expect(await rows("SELECT event_id FROM events ORDER BY 1")).toEqual([{ event_id: "ev1" }, { event_id: "ev2" }]);
+  });
+
+  test("knows what a message holds that was deleted and came again between the look and the lock", async () => {
+    await write([good]);
+    await drain();
+    const filed = await transaction(db.pool, async (tx) => {
+      const connection = tx as unknown as { query: (statement: { name?: string }) => Promise<unknown> };
+      const meddled = async (statement: { name?: string }): Promise<unknown> => {
+        const answer = await connection.query(statement);
+        if (statement.name !== "find seen") return answer;
+        await db.pool.query("UPDATE messages SET id = DEFAULT");
+        await db.pool.query("UPDATE events SET message = (SELECT id FROM messages)");
+        return answer;
+      };
+      const groups = groupByMessage(
+        parseReceipt(Buffer.from(JSON.stringify([good]))).events.map((event) =>
+          batchEvent({ event, source: 1, receipt: null }),
+        ),
+      );
+      return fileGroups(Object.create(tx, { query: { value: meddled } }) as Connection, groups, 90);
+    });
+    expect(filed).toMatchObject({ stored: 0, duplicates: [{ event: { eventId: "ev1" } }] });
   });
 
   test("dedupes across two sources, as when two webhooks carry the same account", async () => {

@@ -184,9 +184,9 @@ interface LockedMessages {
 }
 
 /**
- * Locks messages that the ledger holds, and reads what they hold. With the ids that are known from before the lock both go out
- * in one round trip: a row's id never changes, and PostgreSQL begins to read once it has the locks. What came in between has its
- * id from the lock.
+ * Locks messages that the ledger holds, and reads what they hold. With the ids that were seen before the lock both go out in one
+ * round trip, and PostgreSQL begins to read once it has the locks. Where the lock finds a message that was not seen, or one that
+ * was deleted and came again under another number, is read again.
  */
 async function lockKnown(
   tx: Connection,
@@ -194,14 +194,18 @@ async function lockKnown(
   seen: ReadonlyMap<MessageKey, number>,
 ): Promise<LockedMessages> {
   if (known.length === 0) return { candidates: [], held: new Map() };
+  const isSeen = known.every(({ key }) => seen.has(key));
   const withIds = (ids: ReadonlyMap<MessageKey, number>): LockedMessages["candidates"] =>
     known.map((group) => ({ group, message: requireId(ids, group) }));
-  if (!known.every(({ key }) => seen.has(key))) {
-    const candidates = withIds(await lockMessages(tx, known));
-    return { candidates, held: await readHeldEvents(tx, candidates) };
+  const [locked, held] = await together(tx, () => [
+    lockMessages(tx, known),
+    isSeen ? readHeldEvents(tx, withIds(seen)) : undefined,
+  ]);
+  const candidates = withIds(locked);
+  if (held !== undefined && candidates.every(({ group, message }) => seen.get(group.key) === message)) {
+    return { candidates, held };
   }
-  const [locked, held] = await together(tx, () => [lockMessages(tx, known), readHeldEvents(tx, withIds(seen))]);
-  return { candidates: withIds(locked), held };
+  return { candidates, held: await readHeldEvents(tx, candidates) };
 }
 
 function requireId(ids: ReadonlyMap<MessageKey, number>, group: MessageGroup): number {
