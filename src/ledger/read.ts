@@ -8,7 +8,8 @@ const QUERY_CANCELED = "57014";
 
 /**
  * Runs several statements that see one and the same moment, and writes nothing. Once `signal` aborts nobody waits for the
- * result any more: what is under way is cancelled in PostgreSQL. Prepared statements are run with the settings `BY_INDEX`.
+ * result any more: what is under way is cancelled in PostgreSQL. Statements that are prepared and
+ * look rows up in what grows with the ledger are run with the settings `BY_INDEX`.
  */
 export type Read = <T>(work: (tx: Connection) => Promise<T>, signal?: AbortSignal, settings?: Settings) => Promise<T>;
 
