@@ -191,7 +191,7 @@ CREATE TABLE messages (
 CREATE INDEX messages_args ON messages USING gin (args jsonb_path_ops) WITH (gin_pending_list_limit='256');
 CREATE INDEX messages_categories ON messages USING gin (categories) WITH (gin_pending_list_limit='256');
 CREATE INDEX messages_first_event_at ON messages USING brin (first_event_at);
-CREATE UNIQUE INDEX messages_message_id ON messages USING btree (message_id);
+CREATE UNIQUE INDEX messages_identity ON messages USING btree ("left"(message_id, 12), hashtextextended(message_id, 0::bigint));
 CREATE UNIQUE INDEX messages_nameless ON messages USING btree (source) WHERE message_id IS NULL;
 CREATE INDEX messages_recipient ON messages USING btree (lower(recipient), id);
 
@@ -476,7 +476,12 @@ CREATE VIEW whole_events AS
     e.nameless,
     e.event_id,
     e.type,
-    e.recipient,
+        CASE
+            WHEN e.recipient = ''::text THEN ( SELECT m.recipient
+               FROM messages m
+              WHERE m.id = e.message)
+            ELSE e.recipient
+        END AS recipient,
         CASE
             WHEN e.mailing_part IS NULL AND e.channel_part IS NULL THEN e.detail
             ELSE ((COALESCE(mailing.part, '{}'::jsonb) || COALESCE(channel.part - 'smtp-host'::text, '{}'::jsonb)) ||
@@ -486,10 +491,21 @@ CREATE VIEW whole_events AS
                   WHERE m.id = e.message))
                 ELSE '{}'::jsonb
             END) || e.detail
-        END AS detail
+        END AS detail,
+    e.recipient AS own_recipient
    FROM events e
      LEFT JOIN detail_parts mailing ON mailing.id = e.mailing_part
      LEFT JOIN detail_parts channel ON channel.id = e.channel_part;
+
+CREATE OR REPLACE FUNCTION public.keep_event_recipients()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE events SET recipient = OLD.recipient WHERE message = OLD.id AND recipient = '';
+  RETURN NULL;
+END
+$function$;
 
 CREATE OR REPLACE FUNCTION public.merge_args(a jsonb, b jsonb)
  RETURNS jsonb
@@ -503,3 +519,5 @@ AS $function$
     GROUP BY key
   ) AS merged
 $function$;
+
+CREATE TRIGGER messages_recipient_changed AFTER UPDATE OF recipient ON messages FOR EACH ROW WHEN (old.recipient IS NOT NULL AND old.recipient IS DISTINCT FROM new.recipient) EXECUTE FUNCTION keep_event_recipients();

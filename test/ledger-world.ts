@@ -95,7 +95,7 @@ export async function ledgerWorld(pool: Pool): Promise<LedgerWorld> {
     async dump() {
       const dumped: unknown[] = [];
       for (const query of [
-        "SELECT m.message_id, e.* FROM whole_events AS e JOIN messages AS m ON m.id = e.message ORDER BY e.receipt, e.ordinal",
+        "SELECT m.message_id, to_jsonb(e) - 'own_recipient' AS event FROM whole_events AS e JOIN messages AS m ON m.id = e.message ORDER BY e.receipt, e.ordinal",
         "SELECT * FROM messages ORDER BY message_id",
         "SELECT receipt, ordinal, state, bytes, reason FROM quarantine ORDER BY 1, 2",
         "SELECT * FROM tallies ORDER BY hour, source",

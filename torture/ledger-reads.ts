@@ -1,3 +1,4 @@
+import { eventRecipient } from "../src/event-recipient.ts";
 import type { JsonObject } from "../src/ledger/json.ts";
 import {
   COUNTS,
@@ -65,7 +66,7 @@ export async function readLedger(world: World): Promise<LedgerContents> {
     const last = messages.at(-1);
     if (last === undefined) return contents;
     const events = await world.ask<EventRow>(
-      `SELECT message, event_id, type, occurred_at, recipient, source, twin, detail
+      `SELECT message, event_id, type, occurred_at, ${eventRecipient("events")} AS recipient, source, twin, detail
        FROM events WHERE message > $1 AND message <= $2`,
       [after, last.id],
     );

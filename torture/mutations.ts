@@ -44,7 +44,7 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: "src/ledger/project.ts",
-        from: "plan: planGroup(group, held.get(message) ?? []),",
+        from: "plan: planGroup(group, held),",
         to: "plan: planGroup(group, []),",
       },
     ],

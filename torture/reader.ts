@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { isMessageId } from "../src/message-id.ts";
 import type { History } from "./history.ts";
 import type { Load } from "./load.ts";
 import type { World } from "./world.ts";
@@ -33,7 +34,7 @@ export function startReader(world: World, load: Load, history: History): Reader 
     history.note({ type: "invoke", process: "reader", f: "read", value: asked.length });
     const rows = await world.ask<{ post: number }>(
       `SELECT wanted.post FROM unnest($1::int[], $2::text[], $3::text[]) AS wanted (post, message_id, event_id)
-       JOIN messages AS m ON m.message_id = wanted.message_id
+       JOIN messages AS m ON ${isMessageId("m.message_id", "wanted.message_id")}
        JOIN events AS e ON e.message = m.id AND e.event_id = wanted.event_id`,
       [asked.map(([post]) => post), asked.map(([, [message]]) => message), asked.map(([, [, event]]) => event)],
     );

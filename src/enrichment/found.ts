@@ -1,3 +1,4 @@
+import { isMessageId } from "../message-id.ts";
 import type { Queryable } from "../postgres/pool.ts";
 import type { ApiMessage, ProviderApi } from "../sendgrid/api-types.ts";
 import type { Now } from "./queue.ts";
@@ -21,7 +22,7 @@ export async function writeFound(
          "messageId" text, status text, subject text, sender text, template text, opens integer, clicks integer, "listedAt" timestamptz)
      ), wanted AS (
        SELECT e.message, a.* FROM answered AS a
-         JOIN messages AS m ON m.message_id = a."messageId"
+         JOIN messages AS m ON ${isMessageId("m.message_id", 'a."messageId"')}
          JOIN enrichments AS e ON e.message = m.id
        WHERE e.state <> 'enriched' OR $3
        ORDER BY e.message FOR UPDATE OF e

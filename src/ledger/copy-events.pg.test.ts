@@ -34,7 +34,7 @@ function event(eventId: string, more: Partial<ParsedEvent> = {}): ParsedEvent {
 
 function planned(events: readonly ParsedEvent[], message: number): NewEvent[] {
   return events.map((entry) =>
-    Object.assign(batchEvent({ event: entry, source: 2, receipt: 5 }), { message, twin: false }),
+    Object.assign(batchEvent({ event: entry, source: 2, receipt: 5 }), { message, twin: false, isToRecipient: false }),
   );
 }
 
@@ -53,7 +53,9 @@ describe("events that are stored", () => {
       },
       { own: { attempt: "1", url_offset: { index: 0 } }, mailing: null, channel: 4 },
     );
-    await transaction(db.pool, async (tx) => copyEvents(tx, [{ ...repaired, message: 8, twin: true }]));
+    await transaction(db.pool, async (tx) =>
+      copyEvents(tx, [{ ...repaired, message: 8, twin: true, isToRecipient: false }]),
+    );
     expect(await store([event("e")])).toBe(1);
     const { rows } = await db.pool.query("SELECT * FROM events ORDER BY message");
     const at = new Date(1764511327123);

@@ -1,3 +1,4 @@
+import { eventRecipient } from "../event-recipient.ts";
 import { AUDIT_EVENTS_FETCHED_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
 import type { ParsedEvent } from "./event.ts";
@@ -40,7 +41,7 @@ export async function deriveMessages(tx: Connection, messages: readonly number[]
   // A cursor takes no parameters; these are numbers.
   await tx.query(`DECLARE held NO SCROLL CURSOR FOR
     SELECT message, event_id AS "eventId", type, (extract(epoch FROM occurred_at) * 1000)::float8 AS "occurredAtMs",
-      recipient, source, twin, origin = 'webhook' AS "isWebhook",
+      ${eventRecipient("events")} AS recipient, source, twin, origin = 'webhook' AS "isWebhook",
       jsonb_build_object(${DECIDING_KEYS.map((key) => `'${key}', detail->'${key}'`).join(", ")}) AS detail
     FROM events WHERE message = ANY ('{${messages.join(",")}}'::bigint[])`);
   const likenesses = new Map<string, Alike>();

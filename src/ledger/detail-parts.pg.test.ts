@@ -84,6 +84,29 @@ describe("what many events say alike", () => {
     ]);
   });
 
+  test("is the server that a mail was sent from, but not the reader's; and no time but none", async () => {
+    const { expected, actual } = await roundTrip([
+      item("a", { ip: "192.0.2.1" }),
+      item("b", { event: "processed", ip: "192.0.2.1", send_at: 0 }),
+      item("c", { event: "processed", send_at: 1764511400 }),
+      item("d", { event: "click", ip: "192.0.2.9", url_offset: { index: 1, type: "html" } }),
+      item("e", { event: "sent", ip: "192.0.2.1" }),
+    ]);
+    expect(actual).toEqual(expected);
+    expect(await parts()).toEqual([
+      { ip: "192.0.2.1" },
+      { ip: "192.0.2.1", send_at: 0 },
+      { url_offset: { type: "html", index: 1 } },
+    ]);
+    expect(await rows("SELECT detail FROM events ORDER BY ordinal")).toEqual([
+      { detail: {} },
+      { detail: {} },
+      { detail: { send_at: 1764511400 } },
+      { detail: { ip: "192.0.2.9" } },
+      { detail: { ip: "192.0.2.1" } },
+    ]);
+  });
+
   test("is nothing by which an event's meaning or its likeness is decided", () => {
     for (const key of [...DECIDING_KEYS, REPAIR_COPY]) expect(SLOT_OF_KEY.has(key)).toBe(false);
     for (const key of SLOT_OF_KEY.keys()) expect(SYSTEM_KEYS.has(key)).toBe(true);
@@ -121,7 +144,7 @@ describe("what many events say alike", () => {
       ),
     );
     const detail = fc.dictionary(
-      fc.constantFrom(...SLOT_OF_KEY.keys(), "smtp-id", "ip", "response", "smtp-host"),
+      fc.constantFrom(...SLOT_OF_KEY.keys(), "smtp-id", "ip", "send_at", "response", "smtp-host"),
       value,
       {
         maxKeys: 6,

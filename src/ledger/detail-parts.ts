@@ -17,9 +17,10 @@ export function unsplit(detail: JsonObject): SplitDetail {
   return { own: detail, mailing: null, channel: null };
 }
 
-/** How a mail was sent out: the same for all mails of a kind. */
+/** How a mail was sent out, and which of its links was clicked: the same for all mails of a kind. */
 const MAILING_KEYS = [
   "asm_group_id",
+  "from",
   "marketing_campaign_id",
   "marketing_campaign_name",
   "marketing_campaign_split_id",
@@ -35,6 +36,7 @@ const MAILING_KEYS = [
   "template_hash",
   "template_id",
   "template_version_id",
+  "url_offset",
 ];
 /** What it went through, or was read with. */
 const CHANNEL_KEYS = ["cert_err", "sg_content_type", "tls", "useragent"];
@@ -45,6 +47,17 @@ export const SLOT_OF_KEY: ReadonlyMap<string, Slot> = new Map([
   ...MAILING_KEYS.map((key) => [key, "mailing"] as const),
   ...CHANNEL_KEYS.map((key) => [key, "channel"] as const),
 ]);
+
+/** Events that SendGrid's own servers report: their `ip` is the one a mail was sent from, of which there are few. */
+const SENDING_TYPES: ReadonlySet<string> = new Set(["processed", "deferred", "delivered", "bounce", "dropped"]);
+
+/** The slot of a member of an event's detail; undefined: it stays with the event. */
+function slotOf(key: string, value: Json, type: string): Slot | undefined {
+  if (key === "ip") return SENDING_TYPES.has(type) ? "mailing" : undefined;
+  // Any other time is that of one mail.
+  if (key === "send_at") return value === 0 ? "mailing" : undefined;
+  return SLOT_OF_KEY.get(key);
+}
 
 const SMTP_ID = "smtp-id";
 /** Stands in a part for an smtp-id of the usual shape. The view knows it too. */
@@ -118,13 +131,13 @@ export async function splitDetails(
 }
 
 function draftOf(event: ParsedEvent, parts: DetailParts): Draft {
-  const { detail, messageId } = event;
+  const { detail, messageId, type } = event;
   const own = bareObject<Json>();
   let mailing: JsonObject | undefined;
   let channel: JsonObject | undefined;
   for (const key in detail) {
     const value = detail[key] ?? null;
-    const slot = SLOT_OF_KEY.get(key);
+    const slot = slotOf(key, value, type);
     const host = key === SMTP_ID ? smtpHost(value, messageId) : undefined;
     if (host !== undefined) (channel ??= bareObject())[SMTP_HOST] = host;
     else if (slot === "mailing") (mailing ??= bareObject())[key] = value;

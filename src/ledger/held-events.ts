@@ -1,4 +1,5 @@
 import { isEventIdOf } from "../event-id.ts";
+import { eventRecipient } from "../event-recipient.ts";
 import type { Connection } from "../postgres/pool.ts";
 import { REPAIR_COPY } from "../repair-item.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -47,7 +48,8 @@ export async function readHeldEvents(tx: Connection, candidates: Candidates): Pr
   return byMessage;
 }
 
-const HELD_COLUMNS = `held.message, held.event_id AS "eventId", held.type, held.occurred_at AS "occurredAt", held.recipient,
+const HELD_COLUMNS = `held.message, held.event_id AS "eventId", held.type, held.occurred_at AS "occurredAt",
+  ${eventRecipient("held")} AS recipient,
   jsonb_build_object(${LIKENESS_KEYS.map((key) => `'${key}', held.detail->'${key}'`).join(", ")}) AS detail,
   CASE WHEN held.origin <> 'webhook' THEN jsonb_build_object('twin', held.twin, 'copy', held.detail->'${REPAIR_COPY}') END AS repaired`;
 

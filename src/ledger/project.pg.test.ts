@@ -102,9 +102,11 @@ describe("projecting a receipt", () => {
     await drain();
     const filed = await transaction(db.pool, async (tx) => {
       const connection = tx as unknown as { query: (statement: { name?: string }) => Promise<unknown> };
+      let isMeddled = false;
       const meddled = async (statement: { name?: string }): Promise<unknown> => {
         const answer = await connection.query(statement);
-        if (statement.name !== "find seen") return answer;
+        if (statement.name !== "find seen" || isMeddled) return answer;
+        isMeddled = true;
         await db.pool.query("UPDATE messages SET id = DEFAULT");
         await db.pool.query("UPDATE events SET message = (SELECT id FROM messages)");
         return answer;

@@ -4,8 +4,16 @@ import { together } from "../postgres/together.ts";
 import type { Steps } from "../postgres/transaction.ts";
 import { closeBatch } from "./close-batch.ts";
 import { copyEvents } from "./copy-events.ts";
+import { compareBytes } from "./event.ts";
 import { readHeldEvents } from "./held-events.ts";
-import type { BatchEvent, HeldEvent, MessageGroup, MessageKey, MessagePlan } from "./plan.ts";
+import {
+  messageKey,
+  type BatchEvent,
+  type HeldEvent,
+  type MessageGroup,
+  type MessageKey,
+  type MessagePlan,
+} from "./plan.ts";
 import type { PreparedBatch } from "./prepare.ts";
 import { countRate, countRetries, type Rates } from "./rates.ts";
 import { planGroup } from "./repair-plan.ts";
@@ -18,6 +26,7 @@ import {
   lockMessages,
   mergeIntoMessages,
   removeReplaced,
+  type LockedMessage,
   type NewEvent,
   type ReceiptQuarantine,
 } from "./statements.ts";
@@ -106,7 +115,7 @@ export async function fileGroups(
   const newEvents = plans
     // By number, so that the index of identities grows at its edge, and pages are not cut in halves.
     .toSorted((a, b) => a.message - b.message)
-    .flatMap(({ message, plan }) => plan.events.map((event): NewEvent => ({ ...event, message })));
+    .flatMap(newEventsOf);
   const replaced = plans.flatMap(({ message, plan }) =>
     plan.repairs === undefined
       ? []
@@ -136,6 +145,19 @@ interface PlannedMessage {
   group: MessageGroup;
   plan: MessagePlan;
   isNew: boolean;
+  /** As the ledger has it before this batch is merged into it. */
+  recipient: string | null;
+}
+
+/** Where a batch changes a message's recipient, its events say theirs: none of them can have meant the one before. */
+function newEventsOf({ message, plan, recipient }: PlannedMessage): NewEvent[] {
+  const merged = plan.state?.recipient ?? null;
+  const isKept = recipient !== null && (merged === null || compareBytes(recipient, merged) <= 0);
+  return plan.events.map((entry) => ({
+    ...entry,
+    message,
+    isToRecipient: isKept && entry.event.recipient === recipient,
+  }));
 }
 
 /**
@@ -159,7 +181,7 @@ async function planAndInsertMessages(
           asNew.map(({ group, plan }) => ({ group, state: plan.state })),
           settleSeconds,
         );
-  const { candidates, held } = await lockKnown(
+  const known = await lockKnown(
     tx,
     groups.filter(({ key }) => !newIds.has(key)),
     seen,
@@ -167,52 +189,68 @@ async function planAndInsertMessages(
   return [
     ...asNew.flatMap(({ group, plan }) => {
       const message = newIds.get(group.key);
-      return message === undefined ? [] : [{ message, group, plan, isNew: true }];
+      // A nameless message has no recipient.
+      const recipient = group.messageId === null ? null : (plan.state?.recipient ?? null);
+      return message === undefined ? [] : [{ message, group, plan, isNew: true, recipient }];
     }),
-    ...candidates.map(({ group, message }) => ({
-      message,
+    ...known.map(({ group, message: { id, recipient }, held }) => ({
+      message: id,
       group,
-      plan: planGroup(group, held.get(message) ?? []),
+      plan: planGroup(group, held),
       isNew: false,
+      recipient,
     })),
   ];
 }
 
-interface LockedMessages {
-  candidates: readonly { group: MessageGroup; message: number }[];
-  held: ReadonlyMap<number, readonly HeldEvent[]>;
+interface Known {
+  group: MessageGroup;
+  message: LockedMessage;
+  held: readonly HeldEvent[];
 }
 
 /**
- * Locks messages that the ledger holds, and reads what they hold. With the ids that were seen before the lock both go out in one
- * round trip, and PostgreSQL begins to read once it has the locks. Where the lock finds a message that was not seen, or one that
- * was deleted and came again under another number, is read again.
+ * Locks messages that the ledger holds, and reads what they hold. Those that came in since `seen` was read are looked for, and all of
+ * them once more where one was deleted and came again under another number.
  */
 async function lockKnown(
   tx: Connection,
   known: readonly MessageGroup[],
   seen: ReadonlyMap<MessageKey, number>,
-): Promise<LockedMessages> {
-  if (known.length === 0) return { candidates: [], held: new Map() };
-  const isSeen = known.every(({ key }) => seen.has(key));
-  const withIds = (ids: ReadonlyMap<MessageKey, number>): LockedMessages["candidates"] =>
-    known.map((group) => ({ group, message: requireId(ids, group) }));
-  const [locked, held] = await together(tx, () => [
-    lockMessages(tx, known),
-    isSeen ? readHeldEvents(tx, withIds(seen)) : undefined,
-  ]);
-  const candidates = withIds(locked);
-  if (held !== undefined && candidates.every(({ group, message }) => seen.get(group.key) === message)) {
-    return { candidates, held };
-  }
-  return { candidates, held: await readHeldEvents(tx, candidates) };
+): Promise<readonly Known[]> {
+  if (known.length === 0) return [];
+  const missed = known.filter(({ key }) => !seen.has(key));
+  const ids = missed.length === 0 ? seen : new Map([...seen, ...(await findSeen(tx, missed))]);
+  const locked = (await lockSeen(tx, known, ids)) ?? (await lockSeen(tx, known, await findSeen(tx, known)));
+  // Only a purge of simulated data deletes messages. A receipt that meets it in just this moment is tried again.
+  if (locked === undefined) throw new Error("a message was neither inserted nor found");
+  return locked;
 }
 
-function requireId(ids: ReadonlyMap<MessageKey, number>, group: MessageGroup): number {
-  const id = ids.get(group.key);
-  // Only a purge of simulated data deletes messages. A receipt that meets it in just this moment is tried again.
-  if (id === undefined) throw new Error("a message was neither inserted nor found");
-  return id;
+/** Both go out in one round trip: PostgreSQL begins to read once it has the locks. @returns undefined when one is not there any more. */
+async function lockSeen(
+  tx: Connection,
+  known: readonly MessageGroup[],
+  ids: ReadonlyMap<MessageKey, number>,
+): Promise<readonly Known[] | undefined> {
+  const candidates = known.flatMap((group) => {
+    const message = ids.get(group.key);
+    return message === undefined ? [] : [{ group, message }];
+  });
+  if (candidates.length < known.length) return undefined;
+  const [rows, held] = await together(tx, () => [
+    lockMessages(
+      tx,
+      candidates.map(({ message }) => message),
+    ),
+    readHeldEvents(tx, candidates),
+  ]);
+  const locked = new Map(rows.map((row) => [messageKey(row), row]));
+  const found = candidates.flatMap(({ group, message: id }) => {
+    const message = locked.get(group.key);
+    return message?.id === id ? [{ group, message, held: held.get(id) ?? [] }] : [];
+  });
+  return found.length < known.length ? undefined : found;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { DETAIL_BYTES_MAX, PROBABLE_LINK_DAYS, TIMELINE_EVENTS_MAX } from "../limits.ts";
+import { isMessageId } from "../message-id.ts";
 import type { Connection } from "../postgres/pool.ts";
 import { MESSAGE_COLUMNS, type MessageRow } from "./read-messages.ts";
 
@@ -135,7 +136,7 @@ const HEAD = `
     n.sender, n.template, n.error
   FROM messages m LEFT JOIN enrichments n ON n.message = m.id`;
 
-const HEAD_BY_ID = `${HEAD} WHERE m.message_id = $1`;
+const HEAD_BY_ID = `${HEAD} WHERE ${isMessageId("m.message_id", "$1")}`;
 
 const NAMELESS_HEAD = `${HEAD} JOIN sources s ON s.id = m.source WHERE m.message_id IS NULL AND s.name = $1`;
 
@@ -158,7 +159,7 @@ const OWN_EVENTS = `
  */
 const PROBABLE_EVENTS = `
   SELECT ${EVENT_COLUMNS}, true AS probable, NULL::bigint AS total
-  FROM messages m JOIN whole_events e ON lower(e.recipient) = lower(m.recipient) AND e.source = m.source
+  FROM messages m JOIN whole_events e ON lower(e.own_recipient) = lower(m.recipient) AND e.source = m.source
   WHERE m.id = $1 AND m.message_id IS NOT NULL AND e.nameless
     AND e.occurred_at >= m.first_event_at AND e.occurred_at < m.first_event_at + make_interval(days => $3)
     AND NOT EXISTS (

@@ -1,4 +1,6 @@
+import { beginsWith } from "../begins-with.ts";
 import { SEARCH_HITS_MAX } from "../limits.ts";
+import { messageIdBeginsWith } from "../message-id.ts";
 import type { Connection } from "../postgres/pool.ts";
 import { createParameters, type Parameters } from "./read-parameters.ts";
 
@@ -99,9 +101,6 @@ const KIND_CONDITIONS: Record<EventKind, string> = {
   group_resubscribe: "m.last_resubscribe_at IS NOT NULL",
 };
 
-/** Above every other character in UTF-8's order: `text` || this is the end of all that begins with `text`. */
-const AFTER_ALL = "U&'\\+10FFFF'";
-
 /**
  * One page of messages, newest first. Pages are cut by the message's own number, which never changes, so a walk from
  * page to page sees every message that was there at its beginning exactly once, whatever is added meanwhile.
@@ -200,12 +199,10 @@ function foundByText(text: string, argKeys: readonly string[], context: Context)
   const { parameters, conditions, newest } = context;
   const prefix = parameters.add(text);
   const address = `lower(${prefix}::text COLLATE "C")`;
-  const beginsWith = (expression: string, start: string): string =>
-    `${expression} >= ${start} AND ${expression} < ${start} || ${AFTER_ALL}`;
   const from = "SELECT m.id FROM messages m WHERE";
   const ways = [
     `${from} ${beginsWith("lower(m.recipient)", address)} AND ${conditions} ${newest}`,
-    `${from} ${beginsWith("m.message_id", `${prefix}::text COLLATE "C"`)} AND ${conditions} ${newest}`,
+    `${from} ${messageIdBeginsWith("m.message_id", `${prefix}::text COLLATE "C"`)} AND ${conditions} ${newest}`,
     `${from} m.id IN (SELECT e.message FROM events e WHERE e.nameless AND ${beginsWith("lower(e.recipient)", address)})
       AND ${conditions} ${newest}`,
     foundBySubject(prefix, context),

@@ -81,7 +81,7 @@ const REASONS = `
      WHERE e.type IN ${REASON_TYPES} AND NOT e.twin AND lower(e.recipient) = lower($1::text COLLATE "C"))
     UNION ALL
     (SELECT NULL, ${COLUMNS} FROM whole_events e
-     WHERE e.nameless AND lower(e.recipient) = lower($1::text COLLATE "C") AND e.type IN ${REASON_TYPES}
+     WHERE e.nameless AND lower(e.own_recipient) = lower($1::text COLLATE "C") AND e.type IN ${REASON_TYPES}
        AND NOT e.twin AND e.source = ANY ($2::smallint[])
      ORDER BY e.occurred_at DESC LIMIT ${RECIPIENT_REASONS_SCANNED_MAX})
   ) AS reasons ORDER BY occurred_at DESC LIMIT ${RECIPIENT_REASONS_SCANNED_MAX}`;

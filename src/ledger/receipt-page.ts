@@ -1,5 +1,6 @@
 import { isEventId } from "../event-id.ts";
 import { AUDIT_PAGE_BYTES_MAX, AUDIT_PAGE_RECEIPTS_MAX, AUDIT_SURPLUS_ROWS_MAX } from "../limits.ts";
+import { isMessageId } from "../message-id.ts";
 import type { Queryable } from "../postgres/pool.ts";
 import { unpackDamagedBody, type PackedBody } from "../receipt-body.ts";
 import { SIGNATURE } from "../receipt-signature.ts";
@@ -328,7 +329,7 @@ export async function findEvents(tx: Queryable, identities: readonly Identity[])
         SELECT place - 1 AS place, message_id, source, event_id
         FROM unnest($1::text[], $2::smallint[], $3::text[]) WITH ORDINALITY AS w (message_id, source, event_id, place)
       ), found AS (
-        SELECT w.place, w.event_id, m.id FROM wanted AS w JOIN messages AS m ON m.message_id = w.message_id
+        SELECT w.place, w.event_id, m.id FROM wanted AS w JOIN messages AS m ON ${isMessageId("m.message_id", "w.message_id")}
         UNION ALL
         SELECT w.place, w.event_id, m.id FROM wanted AS w
         JOIN messages AS m ON w.message_id IS NULL AND m.message_id IS NULL AND m.source = w.source

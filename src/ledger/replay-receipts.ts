@@ -13,13 +13,7 @@ import { readReceiptPage, type ReceiptPage, type ReceiptRange } from "./receipt-
 import { correctTally, type TallyChange } from "./recount.ts";
 import { countReflagged, extrasOfNew } from "./replace.ts";
 import { withReplayLock } from "./replay-lock.ts";
-import {
-  insertArgKeys,
-  insertQuarantined,
-  lockMessagesById,
-  markReplayed,
-  type ReceiptQuarantine,
-} from "./statements.ts";
+import { insertArgKeys, insertQuarantined, lockMessages, markReplayed, type ReceiptQuarantine } from "./statements.ts";
 import { addTallies, type Tallies } from "./tally.ts";
 
 export interface ReplayReceiptsOptions {
@@ -164,7 +158,14 @@ async function repair(access: Access, found: Survey, settleSeconds: number, resu
   const faulty = found.faulty.filter((message) => !corrected.has(message));
   if (faulty.length === 0) return;
   // In a transaction of its own: the one above took its locks already, and locks are taken in one order.
-  const done = await access.write(async (tx) => correctMessages(tx, await lockMessagesById(tx, faulty), found.extras));
+  const done = await access.write(async (tx) => {
+    const locked = await lockMessages(tx, faulty);
+    return correctMessages(
+      tx,
+      locked.map(({ id }) => id),
+      found.extras,
+    );
+  });
   addCorrected(result, done);
 }
 

@@ -1,4 +1,5 @@
 import { isEventId } from "../event-id.ts";
+import { withMessageIds } from "../message-id.ts";
 import { int2Array, int4Array, int8Array, textArray } from "../postgres/binary-array.ts";
 import type { Connection } from "../postgres/pool.ts";
 import type { PackedBody } from "../receipt-body.ts";
@@ -61,26 +62,13 @@ export async function readBodies(tx: Connection, claimed: readonly ClaimedReceip
   return bodies.rows;
 }
 
-/** What a row names its message by. */
-interface NamedRow {
+interface MessageRow {
+  id: number;
   messageId: string | null;
   source: number;
 }
 
-interface MessageRow extends NamedRow {
-  id: number;
-}
-
-const NAME_OF_ROW = 'message_id AS "messageId", source';
-/** The rows of some groups: `groupValues` are its parameters. */
-const IN_GROUPS = "message_id = ANY ($1::text[]) OR (message_id IS NULL AND source = ANY ($2::int2[]))";
-
-function groupValues(groups: readonly MessageGroup[]): [Buffer, Buffer] {
-  return [
-    textArray(groups.flatMap(({ messageId }) => messageId ?? [])),
-    int2Array(groups.filter(({ messageId }) => messageId === null).map(({ source }) => source)),
-  ];
-}
+const MESSAGE_ROW = 'id, message_id AS "messageId", source';
 
 function idsByKey(rows: readonly MessageRow[]): Map<MessageKey, number> {
   return new Map(rows.map((row) => [messageKey(row), row.id]));
@@ -90,8 +78,12 @@ function idsByKey(rows: readonly MessageRow[]): Map<MessageKey, number> {
 export async function findSeen(tx: Connection, groups: readonly MessageGroup[]): Promise<Map<MessageKey, number>> {
   const found = await tx.query<MessageRow>({
     name: "find seen",
-    text: `SELECT id, ${NAME_OF_ROW} FROM messages WHERE ${IN_GROUPS}`,
-    values: groupValues(groups),
+    text: `SELECT ${MESSAGE_ROW} ${withMessageIds("$1", "id, message_id, source")}
+      UNION ALL SELECT ${MESSAGE_ROW} FROM messages WHERE message_id IS NULL AND source = ANY ($2::int2[])`,
+    values: [
+      textArray(groups.flatMap(({ messageId }) => messageId ?? [])),
+      int2Array(groups.filter(({ messageId }) => messageId === null).map(({ source }) => source)),
+    ],
   });
   return idsByKey(found.rows);
 }
@@ -126,9 +118,9 @@ export async function insertUnseenMessages(
         RETURNING id, message_id, source
       ), ordered AS (
         INSERT INTO enrichments (message, next_attempt_at)
-        SELECT id, now() + make_interval(secs => $${STATE_ARRAYS + 3}) FROM unseen WHERE message_id IS NOT NULL
+        SELECT id, now() + make_interval(secs => $${STATE_ARRAYS + 3}) FROM unseen WHERE message_id IS NOT NULL ORDER BY id
       )
-      SELECT id, ${NAME_OF_ROW} FROM unseen`,
+      SELECT ${MESSAGE_ROW} FROM unseen`,
     values: [
       int4Array(places),
       textArray(messages.map(({ group }) => group.messageId)),
@@ -162,16 +154,19 @@ function placesByTime(times: readonly number[]): number[] {
  * locks in the same order: first new rows by key, then old rows by id. So projectors never deadlock with each other, and
  * what is read about a held message stays true until the commit. Test: projector.pg.test.ts (storm of opposite orders).
  *
- * @returns their ids by key.
+ * @returns those that are there.
  */
-export async function lockMessages(tx: Connection, groups: readonly MessageGroup[]): Promise<Map<MessageKey, number>> {
-  const locked = await tx.query<MessageRow>({
+export async function lockMessages(tx: Connection, messages: readonly number[]): Promise<LockedMessage[]> {
+  const locked = await tx.query<LockedMessage>({
     name: "lock messages",
-    text: `SELECT id, ${NAME_OF_ROW} FROM messages
-      WHERE ${IN_GROUPS} ORDER BY id FOR NO KEY UPDATE`,
-    values: groupValues(groups),
+    text: `SELECT ${MESSAGE_ROW}, recipient FROM messages WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`,
+    values: [int8Array(messages)],
   });
-  return idsByKey(locked.rows);
+  return locked.rows;
+}
+
+export interface LockedMessage extends MessageRow {
+  recipient: string | null;
 }
 
 export interface Replacement {
@@ -205,6 +200,8 @@ export async function removeReplaced(tx: Connection, replaced: readonly Replacem
 
 export interface NewEvent extends PlannedEvent {
   message: number;
+  /** It is about its message's recipient, whom this batch does not change. */
+  isToRecipient: boolean;
 }
 
 /**
@@ -236,15 +233,6 @@ export async function mergeIntoMessages(
 
 function stateValues(changes: readonly { message: number; state: MessageState }[]): Buffer[] {
   return [int8Array(changes.map(({ message }) => message)), ...stateArrays(changes.map(({ state }) => state))];
-}
-
-/** Locks these messages by their numbers, in the same order as `lockMessages`. @returns those that are there. */
-export async function lockMessagesById(tx: Connection, messages: readonly number[]): Promise<number[]> {
-  const locked = await tx.query<{ id: number }>(
-    "SELECT id FROM messages WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE",
-    [messages],
-  );
-  return locked.rows.map(({ id }) => id);
 }
 
 /** Sets locked messages to states worked out anew. */

@@ -1,4 +1,5 @@
 import { PROBABLE_LINK_DAYS } from "../limits.ts";
+import { isMessageId, withMessageIds } from "../message-id.ts";
 import type { Pool } from "../postgres/pool.ts";
 import type { ApiMessage, ProviderApi } from "../sendgrid/api-types.ts";
 import type { CountedAccount } from "./accounts.ts";
@@ -64,7 +65,7 @@ async function readRows(
        coalesce(m.delivery = 'bounced', false) AS bounced, coalesce(m.delivery IN ('blocked', 'bounced'), false) AS blocked,
        coalesce(m.opens + m.machine_opens, 0) AS opens, coalesce(m.clicks, 0) AS clicks, m.recipient,
        EXISTS (SELECT FROM events AS e WHERE e.message = m.id AND e.type = ANY ($2)) AS "hasEvent"
-     FROM unnest($1::text[]) AS listed (id) LEFT JOIN messages AS m ON m.message_id = listed.id`,
+     FROM unnest($1::text[]) AS listed (id) LEFT JOIN messages AS m ON ${isMessageId("m.message_id", "listed.id")}`,
     [list.map(({ messageId }) => messageId), events ?? []],
   );
   return found.rows;
@@ -108,8 +109,8 @@ async function bouncedElsewhere(
 ): Promise<ReadonlySet<string>> {
   if (rows.length === 0) return new Set();
   const found = await pool.query<{ messageId: string }>(
-    `SELECT m.message_id AS "messageId" FROM messages AS m
-     WHERE m.message_id = ANY ($1) AND EXISTS (
+    `SELECT m.message_id AS "messageId" ${withMessageIds("$1", "message_id, recipient, first_event_at")}
+     WHERE EXISTS (
        SELECT FROM events AS e WHERE e.nameless AND lower(e.recipient) = lower(m.recipient) AND e.source = ANY ($2)
          AND e.type = 'bounce' AND e.occurred_at >= m.first_event_at
          AND e.occurred_at < m.first_event_at + make_interval(days => ${PROBABLE_LINK_DAYS}))`,

@@ -1,4 +1,5 @@
 import { RECONCILE_CSV_ROWS } from "../limits.ts";
+import { isMessageId } from "../message-id.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import type { RecordedEvent } from "../sendgrid/record-types.ts";
 
@@ -115,7 +116,7 @@ async function readLacking(connection: Connection, ids: readonly string[]): Prom
     `WITH counted AS (
        SELECT message_id, type, second, count(*) AS count FROM export_rows WHERE message_id = ANY ($1) GROUP BY 1, 2, 3
      ), lacking AS (
-       SELECT DISTINCT c.message_id FROM counted AS c LEFT JOIN messages AS m ON m.message_id = c.message_id
+       SELECT DISTINCT c.message_id FROM counted AS c LEFT JOIN messages AS m ON ${isMessageId("m.message_id", "c.message_id")}
        WHERE c.count > (SELECT count(*) FROM events AS e WHERE e.message = m.id AND e.type = c.type
          AND e.occurred_at >= to_timestamp(c.second) AND e.occurred_at < to_timestamp(c.second + 1))
      )

@@ -1,5 +1,6 @@
 import { dayIn, daysBetween } from "../days.ts";
 import { RECONCILE_SETTLE_SECONDS } from "../limits.ts";
+import { isMessageId } from "../message-id.ts";
 import { countAccounts, type CountedAccount } from "./accounts.ts";
 import { checkedWithoutCalls, repairRange } from "./check-day.ts";
 import type { Context, DayWork } from "./context.ts";
@@ -56,9 +57,10 @@ async function fileExported(
   }: { message: ExportedMessage; bySource: ReadonlyMap<number, CountedAccount>; accounts: readonly CountedAccount[] },
 ): Promise<void> {
   const { messageId, events } = message;
-  const found = await context.pool.query<{ source: number }>("SELECT source FROM messages WHERE message_id = $1", [
-    messageId,
-  ]);
+  const found = await context.pool.query<{ source: number }>(
+    `SELECT source FROM messages WHERE ${isMessageId("message_id", "$1")}`,
+    [messageId],
+  );
   // An export is of the account of the key, unless the ledger knows the message from elsewhere.
   const account = bySource.get(found.rows[0]?.source ?? -1) ?? accounts[0];
   const mainSource = account?.sources[0];

@@ -1,4 +1,5 @@
 import { isEventId } from "../event-id.ts";
+import { isMessageId } from "../message-id.ts";
 import type { Pool, Queryable } from "../postgres/pool.ts";
 import { REPAIR_COPY } from "../repair-item.ts";
 import type { RecordedEvent } from "../sendgrid/record-types.ts";
@@ -131,7 +132,7 @@ export async function lookAgain(pool: Pool, { account, fromDay, toDay }: GapRang
      FROM (
        SELECT g.id, m.id AS message,
          CASE WHEN e.origin = 'webhook' THEN 'arrived' ELSE 'repaired' END AS state
-       FROM gaps AS g LEFT JOIN messages AS m ON m.message_id = g.message_id
+       FROM gaps AS g LEFT JOIN messages AS m ON ${isMessageId("m.message_id", "g.message_id")}
          CROSS JOIN LATERAL (
            SELECT origin FROM events WHERE message = m.id AND ${isEventId("events.event_id", "g.event_id")}
            UNION ALL
@@ -153,7 +154,7 @@ export async function lookAgain(pool: Pool, { account, fromDay, toDay }: GapRang
          CASE WHEN r.replaced_by_receipt IS NOT NULL OR holder.origin = 'webhook' OR held.brought >= (g.evidence->>'copy')::int
              THEN 'arrived'
            WHEN holder.origin IS NOT NULL OR held.all >= (g.evidence->>'copy')::int THEN 'repaired' ELSE g.state END AS state
-       FROM gaps AS g JOIN messages AS m ON m.message_id = g.message_id LEFT JOIN repairs AS r ON r.gap = g.id
+       FROM gaps AS g JOIN messages AS m ON ${isMessageId("m.message_id", "g.message_id")} LEFT JOIN repairs AS r ON r.gap = g.id
          LEFT JOIN events AS holder ON r.outcome = 'held' AND holder.message = r.message AND ${isEventId("holder.event_id", "r.event_id")}
          CROSS JOIN LATERAL (
            SELECT count(*) AS all, count(*) FILTER (WHERE e.origin = 'webhook') AS brought FROM events AS e

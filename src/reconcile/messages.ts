@@ -1,5 +1,6 @@
 import { isEventIdOf } from "../event-id.ts";
 import { RECONCILE_MESSAGE_EVENTS_MAX } from "../limits.ts";
+import { isMessageId } from "../message-id.ts";
 import type { ProviderApi } from "../sendgrid/api-types.ts";
 import type { RecordedEvent, RecordedMessage } from "../sendgrid/record-types.ts";
 import { spendCall, type Context, type DayWork } from "./context.ts";
@@ -111,7 +112,7 @@ async function readMessage(
   events: readonly RecordedEvent[],
 ): Promise<HeldMessage> {
   const known = await pool.query<{ id: number; source: number }>(
-    "SELECT id, source FROM messages WHERE message_id = $1",
+    `SELECT id, source FROM messages WHERE ${isMessageId("message_id", "$1")}`,
     [messageId],
   );
   const [row] = known.rows;

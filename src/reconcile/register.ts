@@ -1,4 +1,5 @@
 import { REGISTER_AGAIN_SECONDS, REGISTER_SENDS_MAX, REGISTER_WAIT_SECONDS } from "../limits.ts";
+import { messageIdBeginsWith } from "../message-id.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { countAccounts, type Account, type CountedAccount } from "./accounts.ts";
 import type { Bounds } from "./days.ts";
@@ -62,8 +63,8 @@ export async function watchSends(options: WatchOptions, signal: AbortSignal): Pr
   }
 }
 
-/** All ids of a send's messages begin with its own and a dot; a slash is the character after the dot. */
-const OF_SEND = "m.message_id >= due.message_id || '.' AND m.message_id < due.message_id || '/'";
+/** All ids of a send's messages begin with its own and a dot. */
+const OF_SEND = messageIdBeginsWith("m.message_id", "(due.message_id || '.')");
 
 const LOOK = `WITH due AS (
     SELECT message_id, sent_at, source, recipients, recipient, name, args FROM sends

@@ -1,4 +1,5 @@
 import { RECONCILE_PAGE_ROWS } from "../limits.ts";
+import { isMessageId } from "../message-id.ts";
 import type { Pool, Queryable } from "../postgres/pool.ts";
 import type { Bounds } from "./days.ts";
 import { readPatiently } from "./held.ts";
@@ -173,7 +174,7 @@ export async function recordSuspects(db: Queryable, suspicion: Suspicion, page: 
      SELECT s.since, m.id, s.source, $2, $3, 'rule:' || $4 || ':' || s."messageId", $5, $4, 'suspected', s."messageId", s.recipient,
        s.evidence || jsonb_build_object('run', $6::bigint, 'kinds', $7::jsonb)
      FROM jsonb_to_recordset($1::jsonb) AS s ("messageId" text, source smallint, recipient text, since timestamptz, evidence jsonb)
-       LEFT JOIN messages AS m ON m.message_id = s."messageId"
+       LEFT JOIN messages AS m ON ${isMessageId("m.message_id", 's."messageId"')}
      WHERE NOT EXISTS (SELECT FROM gaps AS g WHERE g.message_id = s."messageId" AND g.confidence = 'confirmed' AND g.state IN ('open', 'ordered'))
      ON CONFLICT (identity) DO UPDATE SET state = 'open', closed_at = NULL, evidence = excluded.evidence
        WHERE NOT gaps.evidence ? 'asked'`,

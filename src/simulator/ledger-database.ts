@@ -1,3 +1,5 @@
+import { eventRecipient } from "../event-recipient.ts";
+import { withMessageIds } from "../message-id.ts";
 import type { Queryable } from "../postgres/pool.ts";
 import type { LedgerReader, LedgerRow } from "./compare.ts";
 
@@ -22,9 +24,9 @@ export function databaseLedger(
     },
     async eventsOf(messageIds) {
       const result = await db.query<Row>(
-        `SELECT m.message_id, e.event_id, e.type, floor(extract(epoch FROM e.occurred_at))::bigint AS at_seconds, e.recipient
-         FROM messages m JOIN events e ON e.message = m.id
-         WHERE m.message_id = ANY ($1)`,
+        `SELECT m.message_id, e.event_id, e.type, floor(extract(epoch FROM e.occurred_at))::bigint AS at_seconds,
+           ${eventRecipient("e")} AS recipient
+         ${withMessageIds("$1", "id, message_id")} JOIN events e ON e.message = m.id`,
         [messageIds],
       );
       return result.rows.map(toLedgerRow);
