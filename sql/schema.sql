@@ -259,6 +259,14 @@ CREATE TABLE rates (
   CONSTRAINT rates_pkey PRIMARY KEY (step, at, source)
 ) WITH (fillfactor=50);
 
+CREATE TABLE receipt_dictionaries (
+  number smallint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  learnt_at timestamp with time zone NOT NULL DEFAULT now(),
+  sha256 bytea NOT NULL,
+  dictionary bytea NOT NULL,
+  CONSTRAINT receipt_dictionaries_pkey PRIMARY KEY (number)
+);
+
 CREATE TABLE receipts (
   id bigint NOT NULL,
   received_at timestamp with time zone NOT NULL,

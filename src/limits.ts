@@ -26,6 +26,26 @@ export const APPEND_MS_MAX = 8_000;
 export const APPEND_PROBE_MS = 1_000;
 /** POSTs read from the spool and appended together when PostgreSQL is back. */
 export const SPOOL_DRAIN_POSTS_MAX = 32;
+/** Of what a ledger's receipts have in common, as much goes into a dictionary. Simulated mail has 2,400 to 2,900 characters of it. */
+export const DICTIONARY_LEARNT_CHARS_MAX = 4_096;
+/** What is in a dictionary comes in the mail of so many recipients at least. */
+export const DICTIONARY_RECIPIENTS_MIN = 5;
+/** A dictionary is learnt from so many events: with fewer it knows too little, with more it takes longer and knows no more. */
+export const DICTIONARY_EVENTS_MIN = 200;
+export const DICTIONARY_EVENTS_MAX = 300;
+/** Of each receipt, so that they come from many. */
+export const DICTIONARY_RECEIPT_EVENTS_MAX = 10;
+/** Bodies of more gain too little. Together: 300 of them unpacked one by one, 3 MB packed. */
+export const DICTIONARY_BODY_BYTES_MAX = 64 * 1024;
+export const DICTIONARY_RECEIPTS_MAX = 300;
+/** Among so many of the latest they are looked for. */
+export const DICTIONARY_RECEIPTS_LOOKED_AT = 2_000;
+/** The first dictionary is learnt after so many POSTs. */
+export const DICTIONARY_RECEIPTS_NEW = 1_000;
+/** The longest that a dictionary is used. */
+export const DICTIONARY_DAYS_MAX = 30;
+/** How often it is looked whether another process has learnt one, or whether it is time. */
+export const DICTIONARY_LOOK_MS = 3_600_000;
 /** A spooled POST whose key is not known any more is looked at again after this: an admin may add the key. */
 export const SPOOL_UNVERIFIED_MS = 60_000;
 /** How often the spool is looked at. */

@@ -48,13 +48,23 @@ describe("a body", () => {
     expect(unpackBody(packed).toString()).toBe(EVENT);
   });
 
+  it("packed with a dictionary of the ledger's own needs that one, and is smaller for it", () => {
+    const dictionary = Buffer.concat([RECEIPT_DICTIONARY_2, Buffer.from(EVENT)]);
+    const packed = packBody(Buffer.from(EVENT), { number: 7, dictionary });
+    expect(packed.codec).toBe(-7);
+    expect(packed.body.length).toBeLessThan(packBody(Buffer.from(EVENT)).body.length / 2);
+    expect(unpackBody(packed, new Map([[7, dictionary]])).toString()).toBe(EVENT);
+    expect(() => unpackBody(packed)).toThrow("is not known");
+    expect(unpackDamagedBody(packed)).toBe(packed.body);
+  });
+
   it("that was damaged is refused, and for an audit is what stands there", () => {
     const packed = packBody(Buffer.from(EVENT));
     const damaged = { ...packed, body: packed.body.subarray(0, -3) };
     expect(() => unpackBody(damaged)).toThrow();
     expect(unpackDamagedBody(damaged)).toBe(damaged.body);
     expect(() => unpackBody({ ...packed, bytes: 5 })).toThrow("length");
-    expect(() => unpackBody({ ...packed, codec: 9 })).toThrow("does not know");
+    expect(() => unpackBody({ ...packed, codec: 9 })).toThrow("is not known");
   });
 });
 

@@ -12,8 +12,12 @@
  *
  * Never to be changed, or the bodies packed with it could not be read: a better one gets a number of its own.
  */
-const TABLES =
-  "N6Qw7AAAAAA4ELjS6Pz/////////98niLbdkiFta4+5NSRG/y+PjjR5RgCwGPt7INtPRSElJSUlSVw37qhEGKAJjAAAMCA2MyFDzygEABABMBsTGBMNCA8cEBEjEclBAGKOCMgZjGAgwCjDkpAJEMAIAAAD0iKFDAuSDohF5MBwLBKKAMCxGhGg5AgAAAAEAAAAEAAAACAAAAA==";
+
+/** What stands before the text. Dictionaries that a ledger learns begin with it too. */
+export const DICTIONARY_TABLES: Buffer = Buffer.from(
+  "N6Qw7AAAAAA4ELjS6Pz/////////98niLbdkiFta4+5NSRG/y+PjjR5RgCwGPt7INtPRSElJSUlSVw37qhEGKAJjAAAMCA2MyFDzygEABABMBsTGBMNCA8cEBEjEclBAGKOCMgZjGAgwCjDkpAJEMAIAAAD0iKFDAuSDohF5MBwLBKKAMCxGhGg5AgAAAAEAAAAEAAAACAAAAA==",
+  "base64",
+);
 
 const SELDOM = [
   '"marketing_campaign_id":1,"marketing_campaign_name":"","mc_stats":"singlesend","phase_id":"send","singlesend_id":"","singlesend_name":"","template_id":"',
@@ -97,6 +101,6 @@ const DELIVERED = [
 ];
 
 export const RECEIPT_DICTIONARY_2: Buffer = Buffer.concat([
-  Buffer.from(TABLES, "base64"),
+  DICTIONARY_TABLES,
   Buffer.from([SELDOM, ENGAGED, PROCESSED, DELIVERED].flat().join("")),
 ]);

@@ -13,6 +13,7 @@ import { auditDurability } from "./health/durability.ts";
 import { createHeartbeat } from "./health/heartbeat.ts";
 import { createHttpServer, urlOf } from "./http.ts";
 import { createAppender, type Appender } from "./intake/append.ts";
+import { createDictionaryKeeper } from "./intake/dictionary.ts";
 import { createSpoolDrain } from "./intake/drain.ts";
 import { createKeyRing, type KeyRing } from "./intake/keys.ts";
 import { createPartitionKeeper, ensurePartitions } from "./intake/partitions.ts";
@@ -174,11 +175,15 @@ async function serve(
   const { config, log, pool, databaseUrl, keyRing, spool, disk, instance, simulator, room } = context;
   const { sources } = keyRing;
   const app = createHttpServer({ log });
+  const dictionary = createDictionaryKeeper({ pool, log });
+  await dictionary.read();
   const appender = createAppender({
     pool,
     log,
+    dictionary: () => dictionary.current(),
     onCommitted(receipts, bytes) {
       metrics.groupCommitRows.observe(receipts);
+      dictionary.appended(receipts);
       giveWay.stored(bytes);
       wakeProjector();
     },
@@ -186,7 +191,7 @@ async function serve(
   const loops: Loop[] = [];
   if (config.HOLDFAST_ROLES.has("intake")) {
     const refusals = createRefusals({ pool, log });
-    loops.push(refusals, keyRing, createSpoolDrain({ spool, appender, sources, log }));
+    loops.push(refusals, keyRing, dictionary, createSpoolDrain({ spool, appender, sources, log }));
     await registerIntake(app, {
       appender,
       spool,

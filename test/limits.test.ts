@@ -27,6 +27,14 @@ const AT_THEIR_EDGE: Record<string, [words: string, ...names: string[]][]> = {
     ["takes as many at once as its limit", "SPOOL_DRAIN_POSTS_MAX"],
     ["the number of the key that made its signature", "SPOOL_UNVERIFIED_MS"],
   ],
+  "src/intake/learn-dictionary.test.ts": [
+    ["never grows beyond its limit", "DICTIONARY_LEARNT_CHARS_MAX"],
+    ["in the mail of too few", "DICTIONARY_RECIPIENTS_MIN"],
+  ],
+  "src/intake/dictionary.pg.test.ts": [
+    ["is not learnt from too little", "DICTIONARY_EVENTS_MIN"],
+    ["soon after the first thousand receipts", "DICTIONARY_RECEIPTS_NEW"],
+  ],
   "src/give-way.test.ts": [
     ["when they are the most", "ANSWER_SLOW_MS", "ANSWERS_COUNTED", "GIVE_WAY_SLOW_SHARE"],
     ["once nobody has been answered", "ANSWERS_RECENT_MS"],
@@ -153,7 +161,7 @@ const NOT_AT_THEIR_EDGE: Record<string, string> = {
     POSTGRES_LOG_CHECK_MS POSTGRES_RESTART_MS_MAX SSE_FLUSH_MS SSE_HEARTBEAT_MS SSE_RECONNECT_MS SSE_TICK_MS
     SSE_FIGURES_SHARE_MAX AUDIT_STATE_MS RECONCILE_POLL_MS RECONCILE_IDLE_MS HEARTBEAT_MS
     DURABILITY_CHECK_MS REFUSALS_FLUSH_MS ALERT_CHECK_MS AWAY_RETRY_MS AWAY_LOG_MS PAGE_SIMULATION_SAMPLE_MS
-    READ_CANCEL_AGAIN_MS
+    READ_CANCEL_AGAIN_MS DICTIONARY_LOOK_MS DICTIONARY_DAYS_MAX
   `,
   "The end of a wait that a test would have to sit out. That such a wait ends is tested, with a shorter one or by the faults.": `
     APPEND_MS_MAX HTTP_KEEP_ALIVE_MS HTTP_REQUEST_MS_MAX STATEMENT_MS_MAX ANSWER_MARGIN_MS MIGRATION_MS_MAX
@@ -169,6 +177,10 @@ const NOT_AT_THEIR_EDGE: Record<string, string> = {
     ENRICH_ORDERS_IN_A_ROW_MAX AUDIT_SURPLUS_ROWS_MAX AUDIT_EVENTS_FETCHED_MAX AUDIT_MESSAGES_MAX
     RECONCILE_WINDOW_MESSAGES_MAX RECONCILE_PAGE_ROWS RECONCILE_CSV_ROWS REPAIR_ORDERS_MAX PURGE_NUMBERS_MAX
     SIMULATED_COMPARE_MESSAGES_MAX SUPPRESSION_ROWS_MAX
+  `,
+  "How much a dictionary is learnt from. With more or less it knows a little more or less.": `
+    DICTIONARY_EVENTS_MAX DICTIONARY_RECEIPT_EVENTS_MAX DICTIONARY_BODY_BYTES_MAX DICTIONARY_RECEIPTS_MAX
+    DICTIONARY_RECEIPTS_LOOKED_AT
   `,
   "What is spent on asking SendGrid. What it does not reach is asked later, or said to be unknown.": `
     ENRICH_QUIET_SECONDS ENRICH_ASKS_MAX ENRICH_FRESH_SECONDS ENRICH_CALLS_RESERVED ENRICH_REOPEN_SECONDS

@@ -3,6 +3,7 @@ import { createAppender } from "../src/intake/append.ts";
 import { registerSources } from "../src/intake/sources.ts";
 import { createLog } from "../src/log.ts";
 import type { Pool } from "../src/postgres/pool.ts";
+import type { LearntDictionary } from "../src/receipt-body.ts";
 import { parsePublicKeys, publicKeyText, signBody } from "../src/sendgrid/signature.ts";
 
 /** Appends a body (or items, as JSON) as a receipt, by the real appender. */
@@ -13,6 +14,8 @@ export interface ReceiptWriterOptions {
   signWith?: KeyObject;
   /** When a receipt arrives; now unless said otherwise. */
   receivedAt?: () => Date;
+  /** What bodies are packed with. */
+  dictionary?: () => LearntDictionary | undefined;
 }
 
 /** For tests of what comes after intake. */
@@ -25,7 +28,7 @@ export async function receiptWriter(
   const keys = signWith === undefined ? [] : parsePublicKeys(publicKeyText(createPublicKey(signWith)));
   const sources = await registerSources(pool, [{ name: source, simulated: false, keys, unsignedAllowed: true }]);
   const { id = 0, keys: registered = [] } = sources.get(source) ?? {};
-  const appender = createAppender({ pool, log: createLog("silent") });
+  const appender = createAppender({ pool, log: createLog("silent"), dictionary: options.dictionary });
   return async (content) => {
     const body = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content));
     const signedAt = String(Math.floor(receivedAt().getTime() / 1000));

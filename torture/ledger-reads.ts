@@ -167,11 +167,16 @@ export async function readReceipts(world: World): Promise<ReceiptContents> {
       `SELECT id, sha256, codec, bytes, body FROM receipts WHERE id > $1 ORDER BY id LIMIT ${RECEIPTS_AT_ONCE}`,
       [after],
     );
+    const used = await world.ask<{ number: number; dictionary: Buffer }>(
+      "SELECT number, dictionary FROM receipt_dictionaries WHERE number = ANY ($1)",
+      [[...new Set(rows.map(({ codec }) => -codec))]],
+    );
+    const dictionaries = new Map(used.map(({ number, dictionary }) => [number, dictionary]));
     for (const { id, sha256, ...packed } of rows) {
       after = id;
       contents.receipts += 1;
       contents.sha256.set(String(id), sha256.toString("hex"));
-      const parsed = parseReceipt(unpackBody(packed));
+      const parsed = parseReceipt(unpackBody(packed, dictionaries));
       contents.items += parsed.accepted;
       for (const event of parsed.events) {
         if (event.messageId === null) continue;

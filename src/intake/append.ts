@@ -12,7 +12,7 @@ import {
 import type { Log } from "../log.ts";
 import { byteaArray, int2Array, int4Array, int8Array, textArray, timestamptzArray } from "../postgres/binary-array.ts";
 import type { Pool } from "../postgres/pool.ts";
-import { packBody } from "../receipt-body.ts";
+import { packBody, type LearntDictionary } from "../receipt-body.ts";
 import { packSignature } from "../receipt-signature.ts";
 
 /** One POST as it came. */
@@ -43,6 +43,8 @@ export interface AppenderOptions {
   log: Log;
   /** Called after each commit with the number of receipts in it, and their bodies' bytes. */
   onCommitted?: (receipts: number, bytes: number) => void;
+  /** What to pack bodies with. */
+  dictionary?: (() => LearntDictionary | undefined) | undefined;
   /** A clock in milliseconds; tests pass their own. */
   now?: () => number;
 }
@@ -65,7 +67,7 @@ interface Waiting {
  * it cannot take part in a deadlock. Tests: append.pg.test.ts.
  */
 export function createAppender(options: AppenderOptions): Appender {
-  const { pool, log, onCommitted, now = () => performance.now() } = options;
+  const { pool, log, onCommitted, dictionary, now = () => performance.now() } = options;
   const waiting: Waiting[] = [];
   let waitingBytes = 0;
   let isCommitting = false;
@@ -78,7 +80,7 @@ export function createAppender(options: AppenderOptions): Appender {
   async function commit(group: readonly Waiting[]): Promise<void> {
     try {
       const ids = await nextReceiptId(group.length);
-      const statement = appendStatement(group, ids);
+      const statement = appendStatement(group, ids, dictionary?.());
       await pool.query(statement);
       // Answered, so it was sent.
       for (const value of statement.values) freeBuffer(value);
@@ -208,9 +210,10 @@ const APPEND = `WITH appended AS (
 function appendStatement(
   group: readonly Waiting[],
   ids: readonly number[],
+  learnt: LearntDictionary | undefined,
 ): QueryConfig<Buffer[]> & { values: Buffer[]; query_timeout: number } {
   const posts = group.map(({ posted }) => posted);
-  const packed = posts.map(({ body }) => packBody(body));
+  const packed = posts.map(({ body }) => packBody(body, learnt));
   const signatures = posts.map(({ signature }) => packSignature(signature));
   const values = [
     int8Array(ids),

@@ -1,6 +1,7 @@
 import { AUDIT_PAGE_RECEIPTS_MAX } from "../limits.ts";
 import type { Connection } from "../postgres/pool.ts";
 import { unpackDamagedBody, type PackedBody } from "../receipt-body.ts";
+import { readDictionaries } from "../receipt-dictionaries.ts";
 import type { Account, AccountedItem } from "./account.ts";
 import { deriveMessages, type Derived } from "./derive.ts";
 import { compareBytes } from "./event.ts";
@@ -169,6 +170,7 @@ async function addRepaired(tx: Connection, message: number, known: MessageExtras
 async function completeExtras(tx: Connection, row: MessageRow, known: MessageExtras): Promise<MessageExtras> {
   let extras = known;
   if (sameExtras(row, extras)) return extras;
+  const dictionaries = new Map<number, Buffer>();
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const { rows: receipts } = await tx.query<{ receipt: number; ordinals: number[] }>(
@@ -180,7 +182,10 @@ async function completeExtras(tx: Connection, row: MessageRow, known: MessageExt
       const found = await tx.query<PackedBody>("SELECT codec, bytes, body FROM receipts WHERE id = $1 LIMIT 1", [
         receipt,
       ]);
-      const events = found.rows[0] === undefined ? [] : parseReceipt(unpackDamagedBody(found.rows[0])).events;
+      const events =
+        found.rows[0] === undefined
+          ? []
+          : parseReceipt(unpackDamagedBody(found.rows[0], await readDictionaries(tx, found.rows, dictionaries))).events;
       for (const event of events) {
         if (event.messageId === row.messageId && ordinals.includes(event.ordinal)) extras = mergeExtras(extras, event);
       }

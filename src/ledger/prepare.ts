@@ -1,5 +1,6 @@
 import type { Connection } from "../postgres/pool.ts";
 import { unpackBody } from "../receipt-body.ts";
+import { readDictionaries } from "../receipt-dictionaries.ts";
 import { beginParts, splitDetails, type DetailParts } from "./detail-parts.ts";
 import { parseReceipt } from "./parse.ts";
 import { batchEvent, groupByMessage, type BatchEvent, type MessageGroup } from "./plan.ts";
@@ -17,20 +18,27 @@ export interface PreparedBatch {
   tallyOfReceipt: ReadonlyMap<number, Tally>;
 }
 
+/** What a process knows of tables whose rows never change. */
+export interface Known {
+  parts: DetailParts;
+  dictionaries: Map<number, Buffer>;
+}
+
 /** Reads and parses what was claimed. Receipt by receipt, so that one at a time is in memory as objects. */
 export async function prepareBatch(
   tx: Connection,
   claimed: readonly ClaimedReceipt[],
-  parts: DetailParts,
+  { parts, dictionaries }: Known,
 ): Promise<PreparedBatch> {
   beginParts(parts);
   const receipts = await readBodies(tx, claimed);
+  await readDictionaries(tx, receipts, dictionaries);
   const tallies: Tallies = new Map();
   const tallyOfReceipt = new Map<number, Tally>();
   const events: BatchEvent[] = [];
   const quarantined: ReceiptQuarantine[] = [];
   for (const { id, receivedAt, source, ...packed } of receipts) {
-    const parsed = parseReceipt(unpackBody(packed));
+    const parsed = parseReceipt(unpackBody(packed, dictionaries));
     const tally = tallyOf(tallies, receivedAt, source);
     tallyOfReceipt.set(id, tally);
     tally.receipts += 1;

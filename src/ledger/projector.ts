@@ -14,7 +14,7 @@ import { createLoop, type Loop } from "../loop.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { BY_INDEX, DeadlockRetriesExhausted, transaction, type TransactionOptions } from "../postgres/transaction.ts";
 import { createDetailParts, keepParts } from "./detail-parts.ts";
-import { prepareBatch } from "./prepare.ts";
+import { prepareBatch, type Known } from "./prepare.ts";
 import { projectReceipts, type Projected } from "./project.ts";
 import { addRates, countRetries, type Rates } from "./rates.ts";
 import { claimDue, claimThese, type ClaimedReceipt } from "./statements.ts";
@@ -56,7 +56,7 @@ type BatchOutcome = { claimed: 0 } | { claimed: number; projected: Projected } |
 export function createProjector(options: ProjectorOptions): Projector {
   const { pool, log, settleSeconds, onProjected, onDeadlock, restMs = () => 0, wait } = options;
   const knownArgKeys = new Set<string>();
-  const parts = createDetailParts();
+  const known: Known = { parts: createDetailParts(), dictionaries: new Map() };
   const claims = createClaims();
 
   /** Claims and files in one transaction. The claim is part of it, so a retry claims anew. */
@@ -72,7 +72,8 @@ export function createProjector(options: ProjectorOptions): Projector {
           batch = steps.first;
           if (batch.length === 0) return undefined;
           first ??= batch[0];
-          return projectReceipts(tx, await prepareBatch(tx, batch, parts), { steps, settleSeconds, knownArgKeys });
+          const prepared = await prepareBatch(tx, batch, known);
+          return projectReceipts(tx, prepared, { steps, settleSeconds, knownArgKeys });
         },
         { settings: BY_INDEX, first: claim, onRetry: () => onDeadlock?.("retried"), wait },
       );
@@ -81,7 +82,7 @@ export function createProjector(options: ProjectorOptions): Projector {
         if (retries > 0 && first !== undefined) await countDeadlock(pool, first, { retries, rescued: 1 });
         return { claimed: 0 };
       }
-      keepParts(parts);
+      keepParts(known.parts);
       for (const key of projected.argKeys) if (knownArgKeys.size < ARG_KEYS_MAX) knownArgKeys.add(key);
       onProjected?.(projected);
       return { claimed: batch.length, projected };

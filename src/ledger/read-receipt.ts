@@ -1,5 +1,6 @@
 import type { Connection } from "../postgres/pool.ts";
 import { unpackDamagedBody, type PackedBody } from "../receipt-body.ts";
+import { readDictionaries } from "../receipt-dictionaries.ts";
 import { SIGNATURE } from "../receipt-signature.ts";
 
 /** A POST as it came, with what proves where it came from. */
@@ -24,5 +25,5 @@ export async function readReceipt(tx: Connection, id: number): Promise<WholeRece
     [id],
   );
   const [row] = rows;
-  return row === undefined ? undefined : { ...row, body: unpackDamagedBody(row) };
+  return row === undefined ? undefined : { ...row, body: unpackDamagedBody(row, await readDictionaries(tx, rows)) };
 }

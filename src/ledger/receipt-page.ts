@@ -3,6 +3,7 @@ import { AUDIT_PAGE_BYTES_MAX, AUDIT_PAGE_RECEIPTS_MAX, AUDIT_SURPLUS_ROWS_MAX }
 import { isMessageId } from "../message-id.ts";
 import type { Queryable } from "../postgres/pool.ts";
 import { unpackDamagedBody, type PackedBody } from "../receipt-body.ts";
+import { readDictionaries } from "../receipt-dictionaries.ts";
 import { SIGNATURE } from "../receipt-signature.ts";
 import type { JsonObject } from "./json.ts";
 import { COUNTS, EARLIEST, LATEST, type Delivery } from "./merge.ts";
@@ -205,7 +206,8 @@ async function readReceipts(tx: Queryable, range: ReceiptRange, after: number | 
       FROM receipts WHERE id = ANY ($1) AND received_at >= $2 AND received_at < $3 ORDER BY id`,
     values: [chosen.map(({ id }) => id), new Date(Math.min(...times)), new Date(Math.max(...times) + 1)],
   });
-  for (const row of found.rows) row.body = unpackDamagedBody(row);
+  const dictionaries = await readDictionaries(tx, found.rows);
+  for (const row of found.rows) row.body = unpackDamagedBody(row, dictionaries);
   return found.rows;
 }
 

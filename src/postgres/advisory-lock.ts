@@ -26,6 +26,8 @@ export const ADVISORY_LOCKS = {
   tokens: 4_711_010,
   /** Whoever runs the one simulation of the database. */
   simulation: 4_711_020,
+  /** Whoever stores a dictionary of receipts. */
+  dictionary: 4_711_012,
   /** Whoever orders a reconciliation, so that two at once do not pass the bound together. */
   reconciliationOrders: 4_711_060,
 } as const;
