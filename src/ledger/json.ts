@@ -1,3 +1,5 @@
+import { parseJsonText } from "../json-text.ts";
+
 /** JSON as it comes from the wire, made fit for PostgreSQL. Bytes are never changed: this is about the parsed tree. */
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
@@ -32,7 +34,7 @@ const REFUSED_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
  */
 export function parseJson(text: string): { value: Json } | undefined {
   try {
-    const value: unknown = DELICATE_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+    const value = DELICATE_NUMBER.test(text) ? parseJsonText(text, keepDigits) : parseJsonText(text);
     return { value: value as Json };
   } catch {
     return undefined;

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { parseJsonText } from "../json-text.ts";
 import {
   ANSWER_MARGIN_MS,
   CONNECT_MS_MAX,
@@ -17,6 +18,7 @@ export type Queryable = Pool | Connection;
 
 const INT8 = 20;
 const NUMERIC = 1700;
+const JSON_TYPES: ReadonlySet<number> = new Set([114, 3802]);
 
 /** Row numbers and counts stay far below 2^53; one that does not is a bug, not a rounding. */
 function parseInteger(text: string): number {
@@ -33,6 +35,7 @@ const types: pg.CustomTypesConfig = {
     if (format !== "binary" && oid === INT8) return parseInteger;
     // Sums of int8 are numeric.
     if (format !== "binary" && oid === NUMERIC) return Number;
+    if (format !== "binary" && JSON_TYPES.has(oid)) return (text: string) => parseJsonText(text);
     return getTypeParser(oid, format ?? "text");
   }) as typeof pg.types.getTypeParser,
 };
