@@ -1,4 +1,5 @@
 import { beginsWith } from "./begins-with.ts";
+import { hidden } from "./postgres/hidden-parameter.ts";
 
 /**
  * Conditions that find a message by its sg_message_id. The index holds the beginnings of the ids and their hashes (sql/0018), and only
@@ -12,7 +13,7 @@ export function isMessageId(column: string, id: string): string {
 
 /** SQL: this id is one of a list, which is a parameter (`$2`). Each is looked up by itself, whatever PostgreSQL knows of the table. */
 export function withMessageIds(ids: string, columns: string): string {
-  return `FROM unnest(${ids}::text[]) AS named (wanted)
+  return `FROM unnest(${hidden(ids, "text[]")}) AS named (wanted)
     JOIN LATERAL (SELECT ${columns} FROM messages AS m WHERE ${isMessageId("m.message_id", "named.wanted")} OFFSET 0) AS m ON true`;
 }
 

@@ -1,5 +1,4 @@
 import { isEventIdOf } from "../event-id.ts";
-import { eventRecipient } from "../event-recipient.ts";
 import type { Connection } from "../postgres/pool.ts";
 import { REPAIR_COPY } from "../repair-item.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -9,7 +8,8 @@ import { hasOwnId } from "./same-event.ts";
 
 type Candidates = readonly { message: number; group: MessageGroup }[];
 
-interface HeldRow {
+/** As it stands there. */
+export interface HeldRow {
   message: number;
   eventId: string;
   type: string;
@@ -20,20 +20,28 @@ interface HeldRow {
 }
 
 /**
- * The held events that can make one of the batch a duplicate (same id) or a twin (same type and time), by message. Where no
+ * The held events that can make one of the batch a duplicate (same id) or a twin (same type and time). Where no
  * webhook brought one of the two, also those of the same second, since they may be one and the same. Some more that share
  * an id or a time with another message's events are among them, which does no harm.
  */
-export async function readHeldEvents(tx: Connection, candidates: Candidates): Promise<Map<number, HeldEvent[]>> {
+export async function readHeldEvents(tx: Connection, candidates: Candidates): Promise<HeldRow[]> {
   const named = candidates.filter(({ group }) => group.messageId !== null);
   const nameless = candidates.filter(({ group }) => group.messageId === null);
-  const found = [
+  return [
     ...(named.length === 0 ? [] : await readHeldNamed(tx, named)),
     ...(nameless.length === 0 ? [] : await readHeldNameless(tx, nameless)),
   ];
+}
+
+/** By message. `recipients`: of the messages, which '' in a row stands for. Put in here, since SQL that did it took as long to plan as all the rest. */
+export function heldByMessage(
+  rows: readonly HeldRow[],
+  recipients: ReadonlyMap<number, string | null>,
+): Map<number, HeldEvent[]> {
   const byMessage = new Map<number, HeldEvent[]>();
-  for (const { message, eventId, type, occurredAt, recipient, detail, repaired } of found) {
+  for (const { message, eventId, type, occurredAt, recipient: own, detail, repaired } of rows) {
     const held = byMessage.get(message) ?? [];
+    const recipient = own === "" ? (recipients.get(message) ?? null) : own;
     const seen = { eventId, type, occurredAtMs: occurredAt.getTime(), recipient, detail };
     held.push({
       eventId,
@@ -48,8 +56,7 @@ export async function readHeldEvents(tx: Connection, candidates: Candidates): Pr
   return byMessage;
 }
 
-const HELD_COLUMNS = `held.message, held.event_id AS "eventId", held.type, held.occurred_at AS "occurredAt",
-  ${eventRecipient("held")} AS recipient,
+const HELD_COLUMNS = `held.message, held.event_id AS "eventId", held.type, held.occurred_at AS "occurredAt", held.recipient,
   jsonb_build_object(${LIKENESS_KEYS.map((key) => `'${key}', held.detail->'${key}'`).join(", ")}) AS detail,
   CASE WHEN held.origin <> 'webhook' THEN jsonb_build_object('twin', held.twin, 'copy', held.detail->'${REPAIR_COPY}') END AS repaired`;
 

@@ -62,7 +62,7 @@ describe("what is read", () => {
       .filter(([, count]) => count > HELD / 10);
   }
 
-  test("of a batch and of a message is what belongs to them, however much is held and whatever statistics say", async () => {
+  test("of a batch and of a message is planned once, and is what belongs to them, however much is held and whatever statistics say", async () => {
     const projector = createProjector({ pool, log: createLog("silent"), settleSeconds: 90 });
     const read = createRead(pool);
     const look = async (id: string): Promise<WholeMessage | undefined> =>
@@ -81,6 +81,12 @@ describe("what is read", () => {
       await projector.tick();
       await look("early");
     }
+    const planned = await pool.query<{ name: string }>(
+      "SELECT name FROM pg_prepared_statements WHERE generic_plans > custom_plans ORDER BY name",
+    );
+    expect(planned.rows.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["claim due", "find seen", "lock messages", "merge into messages"]),
+    );
     await pool.query(
       `INSERT INTO messages (message_id, source, recipient) SELECT 'held-' || n, 1, n || '@example.com' FROM generate_series(1, ${HELD}) AS n`,
     );

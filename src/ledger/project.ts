@@ -5,7 +5,7 @@ import type { Steps } from "../postgres/transaction.ts";
 import { closeBatch } from "./close-batch.ts";
 import { copyEvents } from "./copy-events.ts";
 import { compareBytes } from "./event.ts";
-import { readHeldEvents } from "./held-events.ts";
+import { heldByMessage, readHeldEvents } from "./held-events.ts";
 import {
   messageKey,
   type BatchEvent,
@@ -238,7 +238,7 @@ async function lockSeen(
     return message === undefined ? [] : [{ group, message }];
   });
   if (candidates.length < known.length) return undefined;
-  const [rows, held] = await together(tx, () => [
+  const [rows, heldRows] = await together(tx, () => [
     lockMessages(
       tx,
       candidates.map(({ message }) => message),
@@ -246,6 +246,7 @@ async function lockSeen(
     readHeldEvents(tx, candidates),
   ]);
   const locked = new Map(rows.map((row) => [messageKey(row), row]));
+  const held = heldByMessage(heldRows, new Map(rows.map(({ id, recipient }) => [id, recipient])));
   const found = candidates.flatMap(({ group, message: id }) => {
     const message = locked.get(group.key);
     return message?.id === id ? [{ group, message, held: held.get(id) ?? [] }] : [];

@@ -1,6 +1,7 @@
 import { isEventId } from "../event-id.ts";
 import { withMessageIds } from "../message-id.ts";
 import { int2Array, int4Array, int8Array, textArray } from "../postgres/binary-array.ts";
+import { hidden } from "../postgres/hidden-parameter.ts";
 import type { Connection } from "../postgres/pool.ts";
 import type { PackedBody } from "../receipt-body.ts";
 import { COUNTS, EARLIEST, LATEST, NO_EXTRAS, type MessageState } from "./merge.ts";
@@ -25,7 +26,7 @@ export async function claimDue(tx: Connection, receiptsMax: number): Promise<Cla
   const claimed = await tx.query<ClaimedReceipt>({
     name: "claim due",
     text: `SELECT receipt, received_at AS "receivedAt", bytes, attempts FROM inbox
-      WHERE next_attempt_at <= now() ORDER BY receipt LIMIT $1 FOR UPDATE SKIP LOCKED`,
+      WHERE next_attempt_at <= now() ORDER BY receipt LIMIT ${hidden("$1", "int8")} FOR UPDATE SKIP LOCKED`,
     values: [receiptsMax],
   });
   return claimed.rows;
@@ -50,7 +51,8 @@ export interface PackedReceipt extends PackedBody {
 export async function readBodies(tx: Connection, claimed: readonly ClaimedReceipt[]): Promise<PackedReceipt[]> {
   const bodies = await tx.query<PackedReceipt>({
     name: "read bodies",
-    // The times let PostgreSQL look only into the partitions that can hold these receipts.
+    // The times let PostgreSQL look only into the partitions that can hold these receipts. Planned anew for each batch: a plan for
+    // any times would lock and open all of them, and in ten years there are 120.
     text: `SELECT id, received_at AS "receivedAt", source, codec, bytes, body FROM receipts
       WHERE id = ANY ($1) AND received_at BETWEEN $2 AND $3 ORDER BY id`,
     values: [
@@ -159,7 +161,7 @@ function placesByTime(times: readonly number[]): number[] {
 export async function lockMessages(tx: Connection, messages: readonly number[]): Promise<LockedMessage[]> {
   const locked = await tx.query<LockedMessage>({
     name: "lock messages",
-    text: `SELECT ${MESSAGE_ROW}, recipient FROM messages WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`,
+    text: `SELECT ${MESSAGE_ROW}, recipient FROM messages WHERE id = ANY (${hidden("$1", "int8[]")}) ORDER BY id FOR NO KEY UPDATE`,
     values: [int8Array(messages)],
   });
   return locked.rows;
