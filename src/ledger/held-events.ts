@@ -33,7 +33,7 @@ export async function readHeldEvents(tx: Connection, candidates: Candidates): Pr
   ];
 }
 
-/** By message. `recipients`: of the messages, which '' in a row stands for. Put in here, since SQL that did it took as long to plan as all the rest. */
+/** By message. `recipients` of the messages, which '' in a row stands for: put in here, since that makes the statement quicker to plan. */
 export function heldByMessage(
   rows: readonly HeldRow[],
   recipients: ReadonlyMap<number, string | null>,

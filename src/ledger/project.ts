@@ -149,7 +149,10 @@ interface PlannedMessage {
   recipient: string | null;
 }
 
-/** Where a batch changes a message's recipient, its events say theirs: none of them can have meant the one before. */
+/**
+ * Where a batch changes a message's recipient, all of its events say theirs: the change writes the recipient from before into
+ * every row that has '' (sql/0017), whether it comes before their COPY or after.
+ */
 function newEventsOf({ message, plan, recipient }: PlannedMessage): NewEvent[] {
   const merged = plan.state?.recipient ?? null;
   const isKept = recipient !== null && (merged === null || compareBytes(recipient, merged) <= 0);

@@ -93,7 +93,8 @@ export async function findSeen(tx: Connection, groups: readonly MessageGroup[]):
 /**
  * Inserts the messages that the ledger has not seen, with the state that this batch gives them, and orders their
  * enrichment in the same statement (promise P5). Rows that exist are left alone. The rows come by key, as all locks do, but
- * their numbers by the time of their first event, since the list of messages is in the order of their numbers.
+ * their numbers by the time of their first event, since the list of messages is in the order of their numbers. The enrichments,
+ * which nobody else can lock, come by number: their index is filled at its edge then, and a third smaller.
  *
  * @returns the ids of the new ones only, by key.
  */
