@@ -33,6 +33,8 @@ export interface Flags {
   quick: boolean;
   peers: readonly PeerName[];
   rounds: number;
+  /** Adds its rounds to those that are kept. */
+  add: boolean;
   /** Of one measured window. */
   seconds: number | undefined;
   /** Events per POST of the intake scenario. */

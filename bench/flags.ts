@@ -9,6 +9,7 @@ Without names all scenarios run. \`report\` measures nothing: it writes the tabl
 
   --quick            seconds instead of minutes: only whether everything works, no goals, nothing is kept
   --rounds N         turns of each subject (default 3; quick: 1)
+  --add              adds the rounds to the kept ones of an earlier run on the same machine, whose other cases stay
   --peers NAMES      ${PEERS.join(",")} or none (default: all that are installed; quick: none)
   --seconds N        of one measured window of the intake scenario (default 10; quick: 1)
   --batches NUMBERS  events per POST of the intake scenario (default 1,10,100,500; quick: 1,100)
@@ -34,6 +35,7 @@ export function readCommandLine(args: readonly string[]): CommandLine | { fault:
       options: {
         quick: { type: "boolean", default: false },
         rounds: { type: "string" },
+        add: { type: "boolean", default: false },
         peers: { type: "string" },
         seconds: { type: "string" },
         batches: { type: "string" },
@@ -55,6 +57,7 @@ export function readCommandLine(args: readonly string[]): CommandLine | { fault:
         quick,
         peers: readPeers(values.peers ?? (quick ? "none" : PEERS.join(","))),
         rounds: positive("--rounds", values.rounds ?? (quick ? "1" : "3")),
+        add: values.add,
         seconds: values.seconds === undefined ? undefined : positive("--seconds", values.seconds),
         batches: list("--batches", values.batches ?? (quick ? "1,100" : "1,10,100,500")),
         minutes: values.minutes === undefined ? undefined : positive("--minutes", values.minutes),

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLog } from "../src/log.ts";
 import { publicKeyText } from "../src/sendgrid/signature.ts";
+import { isSameSetup } from "./add-rounds.ts";
 import type { Bench, BenchKey, Flags } from "./context.ts";
 import { killAll } from "./ending.ts";
 import { HELP, readCommandLine } from "./flags.ts";
@@ -15,7 +16,7 @@ import { writeSample } from "./load/sample.ts";
 import { createRecorder } from "./recorder.ts";
 import { writeDocs } from "./report/docs.ts";
 import { printResult } from "./report/print.ts";
-import { describeRun, writeResult } from "./results.ts";
+import { describeRun, readResults, writeResult, type KeptResult } from "./results.ts";
 import type { Scenario } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios/all.ts";
 import { startBenchServer } from "./server.ts";
@@ -99,6 +100,16 @@ function makeKey(): BenchKey {
 
 async function runScenarios(bench: Bench, scenarios: readonly Scenario[]): Promise<number> {
   let failures = 0;
+  const before = bench.flags.add ? await readResults() : new Map<string, KeptResult>();
+  const stranger = [...before.values()].find(
+    (result) => scenarios.some(({ name }) => name === result.scenario) && !isSameSetup(result, describeRun(bench)),
+  );
+  if (stranger !== undefined) {
+    console.error(
+      `--add: the kept rounds of ${stranger.scenario} are of another machine, or of other versions or settings.`,
+    );
+    return 2;
+  }
   for (const scenario of scenarios) {
     const recorder = createRecorder(!bench.flags.quick);
     const startedAt = new Date();
@@ -108,7 +119,7 @@ async function runScenarios(bench: Bench, scenarios: readonly Scenario[]): Promi
     printResult(scenario.name, result);
     failures += result.checks.filter(({ ok }) => !ok).length;
     const kept = { scenario: scenario.name, startedAt: startedAt.toISOString(), ...describeRun(bench), ...result };
-    if (!bench.flags.quick) await writeResult(kept);
+    if (!bench.flags.quick) await writeResult(kept, before.get(scenario.name));
   }
   if (failures > 0) console.log(`${failures} checks failed`);
   return failures > 0 ? 1 : 0;

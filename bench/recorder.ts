@@ -1,3 +1,4 @@
+import { isReached } from "./add-rounds.ts";
 import { median } from "./numbers.ts";
 
 /** One figure of one subject in one case, once for each round. */
@@ -82,8 +83,7 @@ export function createRecorder(judges: boolean): Recorder {
   }
 
   function reached(goal: Goal | undefined, values: readonly number[]): boolean | undefined {
-    if (goal === undefined || !judges || values.length === 0) return undefined;
-    return goal.direction === "at least" ? median(values) >= goal.value : median(values) <= goal.value;
+    return goal === undefined || !judges || values.length === 0 ? undefined : isReached(goal, values);
   }
 
   return {

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { VERSION } from "../src/version.ts";
+import { addRounds } from "./add-rounds.ts";
 import type { Bench } from "./context.ts";
 import { describeMachine, type Machine } from "./machine.ts";
 import type { Result } from "./recorder.ts";
@@ -33,10 +34,11 @@ export function describeRun(bench: Bench): RunDescription {
   };
 }
 
-/** Keeps a result in the place of the scenario's last one, whose figures the history of the file still has. */
-export async function writeResult(result: KeptResult): Promise<void> {
+/** Keeps a result in the place of the scenario's last one, whose figures the history of the file still has, or adds it to that. */
+export async function writeResult(result: KeptResult, before?: KeptResult): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
-  await writeFile(join(FOLDER, `${result.scenario}.json`), `${JSON.stringify(result, roundNumbers, 2)}\n`);
+  const kept = before === undefined ? result : addRounds(before, result);
+  await writeFile(join(FOLDER, `${result.scenario}.json`), `${JSON.stringify(kept, roundNumbers, 2)}\n`);
 }
 
 /** The kept results, by scenario. */
