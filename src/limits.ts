@@ -33,6 +33,8 @@ export const DICTIONARY_RECIPIENTS_MIN = 5;
 /** A dictionary is learnt from so many events: with fewer it knows too little, with more it takes longer and knows no more. */
 export const DICTIONARY_EVENTS_MIN = 200;
 export const DICTIONARY_EVENTS_MAX = 300;
+/** Longer events are not learnt from: each eight characters of an event are remembered, at some 80 bytes; so 36 MB at most. */
+export const DICTIONARY_EVENT_CHARS_MAX = 1_500;
 /** Of each receipt, so that they come from many. */
 export const DICTIONARY_RECEIPT_EVENTS_MAX = 10;
 /** Bodies of more gain too little. Together: 300 of them unpacked one by one, 3 MB packed. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { ledgerWorld, type LedgerWorld } from "../../test/ledger-world.ts";
 import { receiptWriter, type ReceiptWriter } from "../../test/receipts.ts";
-import { DICTIONARY_EVENTS_MIN, DICTIONARY_RECEIPTS_NEW } from "../limits.ts";
+import { DICTIONARY_EVENT_CHARS_MAX, DICTIONARY_EVENTS_MIN, DICTIONARY_RECEIPTS_NEW } from "../limits.ts";
 import { createLog } from "../log.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { createDictionaryKeeper, type DictionaryKeeper } from "./dictionary.ts";
@@ -70,15 +70,17 @@ describe("a dictionary of the ledger's own", () => {
     expect((await world.verify()).outcome).toBe("clean");
   });
 
-  test("is not learnt from too little, from simulated mail or from what is not like events", async () => {
+  test("is not learnt from too little, from simulated mail, from events too long or from what is not like events", async () => {
     await post(DICTIONARY_EVENTS_MIN - 1);
     const simulated = await receiptWriter(db.pool, "simulation");
     await db.pool.query("UPDATE sources SET simulated = true WHERE name = 'simulation'");
     await post(DICTIONARY_EVENTS_MIN, simulated);
+    const longest = DICTIONARY_EVENT_CHARS_MAX - JSON.stringify({ ...item(0), reason: "" }).length;
+    await write([{ ...item(0), reason: "x".repeat(longest + 1) }]);
     for (const body of ["{", '{"a":1}', "[null,1,[],{}]", ""]) await write(Buffer.from(body));
     await keeper.tick();
     expect([keeper.current(), await dictionaries()]).toEqual([undefined, 0]);
-    await post(1);
+    await write([{ ...item(0), reason: "x".repeat(longest) }]);
     await keeper.tick();
     expect(keeper.current()?.number).toBe(1);
   });

@@ -1,6 +1,7 @@
 import {
   DICTIONARY_BODY_BYTES_MAX,
   DICTIONARY_DAYS_MAX,
+  DICTIONARY_EVENT_CHARS_MAX,
   DICTIONARY_EVENTS_MAX,
   DICTIONARY_EVENTS_MIN,
   DICTIONARY_LOOK_MS,
@@ -140,6 +141,7 @@ function eventsOf(body: Buffer): SampleEvent[] {
   if (!Array.isArray(items)) return [];
   return items.slice(0, DICTIONARY_RECEIPT_EVENTS_MAX).flatMap((item: { email?: unknown } | null) => {
     const recipient = item?.email;
-    return typeof recipient === "string" ? [{ recipient, text: JSON.stringify(item) }] : [];
+    const text = JSON.stringify(item);
+    return typeof recipient === "string" && text.length <= DICTIONARY_EVENT_CHARS_MAX ? [{ recipient, text }] : [];
   });
 }

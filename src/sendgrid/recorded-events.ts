@@ -1,3 +1,4 @@
+import { parseJsonText } from "../json-text.ts";
 import {
   ARGS_BYTES_MAX,
   EVENT_TYPE_CHARS_MAX,
@@ -155,7 +156,7 @@ export function parseArgs(value: unknown): JsonObject | undefined {
   if (isObject(value)) return value;
   if (typeof value !== "string") return undefined;
   try {
-    const parsed: unknown = JSON.parse(value);
+    const parsed = parseJsonText(value);
     return isObject(parsed) ? parsed : undefined;
   } catch {
     return undefined;

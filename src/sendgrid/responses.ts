@@ -1,3 +1,4 @@
+import { parseJsonText } from "../json-text.ts";
 import {
   API_REASON_CHARS_MAX,
   API_ROWS_MAX,
@@ -135,7 +136,7 @@ function header(response: RawResponse, name: string): string | undefined {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return undefined;
   }
