@@ -1,5 +1,4 @@
-import { median } from "./numbers.ts";
-import type { Check, Comparison, Goal, Measurement } from "./recorder.ts";
+import { isReached, type Check, type Comparison, type Measurement } from "./recorder.ts";
 import type { KeptResult, RunDescription } from "./results.ts";
 
 /** Whether two runs may be put together: on the same machine, with the same versions and settings. */
@@ -49,10 +48,6 @@ function merged<T extends { values: number[] }>(
 function judged(comparison: Comparison): Comparison {
   const { goal, values } = comparison;
   return { ...comparison, reached: goal === undefined ? undefined : isReached(goal, values) };
-}
-
-export function isReached({ direction, value }: Goal, values: readonly number[]): boolean {
-  return direction === "at least" ? median(values) >= value : median(values) <= value;
 }
 
 /** What failed once has failed. */

@@ -1,4 +1,3 @@
-import { isReached } from "./add-rounds.ts";
 import { median } from "./numbers.ts";
 
 /** One figure of one subject in one case, once for each round. */
@@ -69,6 +68,10 @@ export interface Recorder {
   note(text: string): void;
   values(figure: Omit<Figure, "unit">): readonly number[];
   result(): Result;
+}
+
+export function isReached({ direction, value }: Goal, values: readonly number[]): boolean {
+  return direction === "at least" ? median(values) >= value : median(values) <= value;
 }
 
 /** Collects what a scenario finds. `judges` is false in a quick run, whose figures mean nothing. */

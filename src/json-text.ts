@@ -36,8 +36,9 @@ function nameEscapedKeys(text: string): NamedKeys | undefined {
   const mark = randomUUID();
   let copied = 0;
   for (let start = text.indexOf('"'); start !== -1 && escape !== -1;) {
-    const end = endOfString(text, start, escape);
-    if (end === undefined) break;
+    const quote = text.indexOf('"', start + 1);
+    const end = quote < escape ? quote + 1 : stringEnd(text, start);
+    if (quote === -1 || end > text.length) break;
     if (escape < end) {
       if (isKey(text, end)) {
         const name = `${mark}${keys.size}`;
@@ -53,18 +54,11 @@ function nameEscapedKeys(text: string): NamedKeys | undefined {
   return { text: pieces.join("") + text.slice(copied), keys };
 }
 
-/** The place after a string's closing quote; undefined: it has none. `escape`: the first backslash from its start on. */
-function endOfString(text: string, start: number, escape: number): number | undefined {
-  let end = text.indexOf('"', start + 1);
-  // An even number of backslashes before a quote escape each other.
-  while (end > escape && end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end === -1 ? undefined : end + 1;
-}
-
-function isEscaped(text: string, quote: number): boolean {
-  let first = quote;
-  while (text[first - 1] === "\\") first -= 1;
-  return (quote - first) % 2 === 1;
+/** The place after the string that begins at `start`; after the text's end where the string has none. */
+export function stringEnd(text: string, start: number): number {
+  let position = start + 1;
+  while (position < text.length && text[position] !== '"') position += text[position] === "\\" ? 2 : 1;
+  return position + 1;
 }
 
 function isKey(text: string, end: number): boolean {

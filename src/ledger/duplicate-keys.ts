@@ -1,3 +1,4 @@
+import { stringEnd } from "../json-text.ts";
 import { isJsonObject, type Json } from "./json.ts";
 
 /**
@@ -43,11 +44,4 @@ export function repeatedKeys(objectText: string): string[] {
     }
   }
   return DECIDING_KEYS.filter((key) => (counts.get(key) ?? 0) > 1);
-}
-
-/** The position after the string that begins at `start`. */
-function stringEnd(text: string, start: number): number {
-  let position = start + 1;
-  while (position < text.length && text[position] !== '"') position += text[position] === "\\" ? 2 : 1;
-  return position + 1;
 }
