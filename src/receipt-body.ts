@@ -35,7 +35,9 @@ const OUTPUT_BYTES_MORE = 1024;
 /** By dictionary, and kept as long as it is. */
 const smallPackers = new WeakMap<Buffer, Packer>();
 const largePackers = new WeakMap<Buffer, Packer>();
-const unpackers = new WeakMap<Buffer, Unpacker>();
+
+/** The contexts of who unpacks many bodies with the same dictionaries, by dictionary. */
+export type Unpackers = WeakMap<Buffer, Unpacker>;
 
 function kept<Value>(byDictionary: WeakMap<Buffer, Value>, dictionary: Buffer, create: () => Value): Value {
   const known = byDictionary.get(dictionary) ?? create();
@@ -78,24 +80,34 @@ export function packBody(body: Buffer, learnt?: LearntDictionary): PackedBody {
 
 const NONE: Dictionaries = new Map();
 
-/** The bytes as they came. Throws where the row was damaged. */
-export function unpackBody({ codec, bytes, body }: PackedBody, dictionaries: Dictionaries = NONE): Buffer {
+/**
+ * The bytes as they came. Throws where the row was damaged.
+ *
+ * Without `unpackers`, zstd's memory is given back at once: who reads the dictionaries anew each time would leave a context behind
+ * each time, until V8 collects it.
+ */
+export function unpackBody(
+  { codec, bytes, body }: PackedBody,
+  dictionaries: Dictionaries = NONE,
+  unpackers?: Unpackers,
+): Buffer {
   if (codec === PLAIN) return body;
   const dictionary = codec < 0 ? dictionaries.get(-codec) : DICTIONARIES.get(codec);
   if (dictionary === undefined) {
     throw new Error(`a receipt is packed in a way (${codec}) that is not known`);
   }
-  const unpacked = unpack(body, dictionary, bytes ?? 0);
+  const known = unpackers === undefined ? undefined : unpackKept(body, dictionary, bytes ?? 0, unpackers);
+  const unpacked = known ?? unpack(body, dictionary, bytes ?? 0);
   if (unpacked.length !== bytes) throw new Error("a receipt's packed body has another length than it had");
   return unpacked;
 }
 
+function unpackKept(body: Buffer, dictionary: Buffer, bytes: number, unpackers: Unpackers): Buffer | undefined {
+  if (bytes > KEPT_UNPACKER_BYTES_MAX) return undefined;
+  return kept(unpackers, dictionary, () => createUnpacker(dictionary, KEPT_UNPACKER_BYTES_MAX))(body, bytes);
+}
+
 function unpack(body: Buffer, dictionary: Buffer, bytes: number): Buffer {
-  if (bytes <= KEPT_UNPACKER_BYTES_MAX) {
-    const unpacker = kept(unpackers, dictionary, () => createUnpacker(dictionary, KEPT_UNPACKER_BYTES_MAX));
-    const unpacked = unpacker(body, bytes);
-    if (unpacked !== undefined) return unpacked;
-  }
   // In pieces of 16 KiB, which Node makes unless it is told, 56 KB took 161 µs, and so 77.
   const chunkSize = Math.min(bytes, BODY_BYTES_MAX) + OUTPUT_BYTES_MORE;
   return zstdDecompressSync(body, { dictionary, maxOutputLength: BODY_BYTES_MAX, chunkSize });

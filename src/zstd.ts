@@ -50,7 +50,7 @@ export function createUnpacker(dictionary: Buffer, bytesMax: number): Unpacker {
 }
 
 interface Context {
-  /** Throws where zstd does; the next bytes are for a new context then. */
+  /** Throws where zstd does, and where nothing came of it; the next bytes are for a new context then. */
   write(bytes: Buffer): Buffer;
   renew(): void;
 }
@@ -73,12 +73,14 @@ function createContext(open: () => ZstdCompress | ZstdDecompress): Context {
       stream ??= begin();
       try {
         stream.write(bytes);
+        const [first] = pieces;
+        // Never taken for a small body: what is acknowledged must be there.
+        if (first === undefined) throw new Error("zstd made nothing");
+        return pieces.length > 1 ? Buffer.concat(pieces) : first;
       } catch (error) {
         renew();
         throw error;
       }
-      const [first = Buffer.alloc(0)] = pieces;
-      return pieces.length > 1 ? Buffer.concat(pieces) : first;
     },
     renew,
   };

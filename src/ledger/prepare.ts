@@ -1,5 +1,5 @@
 import type { Connection } from "../postgres/pool.ts";
-import { unpackBody } from "../receipt-body.ts";
+import { unpackBody, type Unpackers } from "../receipt-body.ts";
 import { readDictionaries } from "../receipt-dictionaries.ts";
 import { beginParts, splitDetails, type DetailParts } from "./detail-parts.ts";
 import { parseReceipt } from "./parse.ts";
@@ -22,13 +22,14 @@ export interface PreparedBatch {
 export interface Known {
   parts: DetailParts;
   dictionaries: Map<number, Buffer>;
+  unpackers: Unpackers;
 }
 
 /** Reads and parses what was claimed. Receipt by receipt, so that one at a time is in memory as objects. */
 export async function prepareBatch(
   tx: Connection,
   claimed: readonly ClaimedReceipt[],
-  { parts, dictionaries }: Known,
+  { parts, dictionaries, unpackers }: Known,
 ): Promise<PreparedBatch> {
   beginParts(parts);
   const receipts = await readBodies(tx, claimed);
@@ -38,7 +39,7 @@ export async function prepareBatch(
   const events: BatchEvent[] = [];
   const quarantined: ReceiptQuarantine[] = [];
   for (const { id, receivedAt, source, ...packed } of receipts) {
-    const parsed = parseReceipt(unpackBody(packed, dictionaries));
+    const parsed = parseReceipt(unpackBody(packed, dictionaries, unpackers));
     const tally = tallyOf(tallies, receivedAt, source);
     tallyOfReceipt.set(id, tally);
     tally.receipts += 1;

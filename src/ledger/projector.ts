@@ -56,7 +56,7 @@ type BatchOutcome = { claimed: 0 } | { claimed: number; projected: Projected } |
 export function createProjector(options: ProjectorOptions): Projector {
   const { pool, log, settleSeconds, onProjected, onDeadlock, restMs = () => 0, wait } = options;
   const knownArgKeys = new Set<string>();
-  const known: Known = { parts: createDetailParts(), dictionaries: new Map() };
+  const known: Known = { parts: createDetailParts(), dictionaries: new Map(), unpackers: new WeakMap() };
   const claims = createClaims();
 
   /** Claims and files in one transaction. The claim is part of it, so a retry claims anew. */
