@@ -30,6 +30,7 @@ describe("a body", () => {
     const packed = packBody(body);
     expect(packed.body.length).toBeLessThan(body.length / 100);
     expect(unpackBody(packed).equals(body)).toBe(true);
+    expect(unpackBody(packed, undefined, new WeakMap()).equals(body)).toBe(true);
   });
 
   it("is read rightly whatever was read before it", () => {

@@ -23,8 +23,8 @@ const DICTIONARIES: ReadonlyMap<number, Buffer> = new Map([
  * Of one event zstd's third level makes as little as the fourth and fifth do within 3 %, in 5 µs, and of ten events 124 bytes each in 30 µs
  * where the first makes 128 in 22. For more its first level is as small as the third and takes two thirds of the time.
  */
-const SMALL_LEVEL = 3;
-const LARGE_LEVEL = 1;
+const SMALL = { level: 3, packers: new WeakMap<Buffer, Packer>() };
+const LARGE = { level: 1, packers: new WeakMap<Buffer, Packer>() };
 const SMALL_BYTES_MAX = 16 * 1024;
 
 /** Longer bodies are unpacked by themselves, all at once: making a context is little beside that. */
@@ -32,17 +32,16 @@ const KEPT_UNPACKER_BYTES_MAX = 32 * 1024;
 /** Room for the look whether more comes. */
 const OUTPUT_BYTES_MORE = 1024;
 
-/** By dictionary, and kept as long as it is. */
-const smallPackers = new WeakMap<Buffer, Packer>();
-const largePackers = new WeakMap<Buffer, Packer>();
-
 /** The contexts of who unpacks many bodies with the same dictionaries, by dictionary. */
 export type Unpackers = WeakMap<Buffer, Unpacker>;
 
+/** What belongs to a dictionary: made when it is first asked for, and kept as long as the dictionary is. */
 function kept<Value>(byDictionary: WeakMap<Buffer, Value>, dictionary: Buffer, create: () => Value): Value {
-  const known = byDictionary.get(dictionary) ?? create();
-  byDictionary.set(dictionary, known);
-  return known;
+  const known = byDictionary.get(dictionary);
+  if (known !== undefined) return known;
+  const created = create();
+  byDictionary.set(dictionary, created);
+  return created;
 }
 
 /** Dictionaries learnt from the ledger's own receipts, by number (`readDictionaries`). A body's codec is minus the number. */
@@ -71,8 +70,7 @@ export interface PackedBody {
  */
 export function packBody(body: Buffer, learnt?: LearntDictionary): PackedBody {
   const dictionary = learnt?.dictionary ?? RECEIPT_DICTIONARY_2;
-  const [packers, level] =
-    body.length <= SMALL_BYTES_MAX ? ([smallPackers, SMALL_LEVEL] as const) : ([largePackers, LARGE_LEVEL] as const);
+  const { level, packers } = body.length <= SMALL_BYTES_MAX ? SMALL : LARGE;
   const packed = kept(packers, dictionary, () => createPacker(dictionary, level))(body);
   if (packed.length >= body.length) return { codec: PLAIN, bytes: null, body };
   return { codec: learnt === undefined ? ZSTD_2 : -learnt.number, bytes: body.length, body: packed };
