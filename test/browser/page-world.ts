@@ -98,7 +98,7 @@ function readersZone(now: Date): string {
   return hourInBerlin >= 3 && hourInBerlin < 22 ? "Europe/Berlin" : "America/Los_Angeles";
 }
 
-const VIEWPORTS = { desktop: { width: 1340, height: 1080 }, phone: { width: 390, height: 844 } } as const;
+export const VIEWPORTS = { desktop: { width: 1340, height: 1080 }, phone: { width: 390, height: 844 } } as const;
 
 export interface OpenedPage {
   context: BrowserContext;

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "./browser.ts";
 import { everyLook } from "./every-look.ts";
 import { keepPages } from "./opened-pages.ts";
-import { itemOf, type Look, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld, VIEWPORTS } from "./page-world.ts";
 
 /** The page in a real browser against the real service: signed webhooks in, words and figures out. */
 
@@ -21,22 +21,46 @@ const started = await startBrowser();
 const isSkipped = "reason" in started;
 if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.reason}\n\n`);
 
+/** What `placesOf` needs of an element: the browser's own types are not known to tests. */
+interface Control {
+  tagName: string;
+  getAttribute(name: string): string | null;
+  getBoundingClientRect(): { x: number; y: number };
+}
+
+/** Where each control is, but for the live page's lower half, which grows with what happens. */
+const placesOf = (page: Page): Promise<string[]> =>
+  page
+    .locator(":is(button, a, select, input):not(:is(.foot, .flow, .stream, .controls) *)")
+    .evaluateAll((controls: readonly Control[]) =>
+      controls.map((control) => {
+        const { x, y } = control.getBoundingClientRect();
+        const name = ["data-figure", "href", "placeholder"].map((attribute) => control.getAttribute(attribute) ?? "");
+        return `${control.tagName} ${name.join("")} at ${Math.round(x)}, ${Math.round(y)}`;
+      }),
+    );
+
 describe.skipIf(isSkipped)(`the page in a browser${isSkipped ? ` (${started.reason})` : ""}`, () => {
   let world: PageWorld;
-  const { open } = keepPages(started, () => world);
+  const { open, opened } = keepPages(started, () => world);
+  /** Of one session for all pages: signing in is limited to some times a minute. */
+  let cookies: Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
 
   /** A signed-in page at an address. */
   async function at(path: string, look: Partial<Look> = {}): Promise<Page> {
-    const page = await open(look);
-    await signIn(page, world);
-    await page.page.goto(path);
-    return page.page;
+    const { page, context } = await open(look);
+    await context.addCookies(cookies);
+    await page.goto(path);
+    return page;
   }
 
   beforeAll(async () => {
     if (!existsSync(join(BUILT, "index.html"))) throw new Error("the page is not built: npx vite build web");
     await mkdir(SCREENSHOTS, { recursive: true });
     world = await startPageWorld();
+    const first = await open();
+    await signIn(first, world);
+    cookies = await first.context.cookies();
   });
 
   const figure = (page: Page, name: string): Promise<string | undefined> =>
@@ -89,6 +113,32 @@ describe.skipIf(isSkipped)(`the page in a browser${isSkipped ? ` (${started.reas
     expect(await figure(page, "lost")).toBe("0");
     await page.locator(".events").getByText("Delivered").first().waitFor();
     expect(await page.getByText(/of them (a )?duplicates?/).textContent()).toContain("1 of them a duplicate");
+  });
+
+  test("nothing that one may be about to click moves when the live state arrives", async () => {
+    const page = await at("/login");
+    for (const size of [VIEWPORTS.desktop, VIEWPORTS.phone]) {
+      await page.setViewportSize(size);
+      for (const path of ["/messages?q=nobody@example.com&state=opened", "/quarantine", "/"]) {
+        const { promise: measured, resolve: goOn } = Promise.withResolvers<undefined>();
+        await page.route("**/api/live?*", async (route) => {
+          await measured;
+          await route.continue();
+        });
+        await page.goto(path);
+        await page
+          .locator(path === "/" ? ".rates svg" : ".filters, .papers, .nothing")
+          .first()
+          .waitFor();
+        const before = await placesOf(page);
+        expect(before.length).toBeGreaterThan(5);
+        goOn(undefined);
+        await page.locator("output.connection.live").waitFor();
+        await page.locator(".foot").getByText("PostgreSQL").waitFor({ state: "attached" });
+        expect(await placesOf(page)).toEqual(before);
+        await page.unroute("**/api/live?*");
+      }
+    }
   });
 
   test("what comes while the list is paused waits until it is let in", async () => {
@@ -204,11 +254,10 @@ describe.skipIf(isSkipped)(`the page in a browser${isSkipped ? ` (${started.reas
     await page.getByRole("link", { name: "Remove the filters" }).click();
     await page.waitForURL("**/messages?q=nobody%40example.com");
     expect(await page.getByText("Remove the filters").count()).toBe(0);
-    const missing = await open();
-    await signIn(missing, world);
-    await missing.page.goto("/messages/unknown-id");
-    await missing.page.getByText("No event has named this message.").waitFor();
-    missing.complaints.splice(0, Infinity, ...missing.complaints.filter((text) => !text.includes("404 (Not Found)")));
+    const missing = await at("/messages/unknown-id");
+    await missing.getByText("No event has named this message.").waitFor();
+    for (const { complaints } of opened)
+      complaints.splice(0, Infinity, ...complaints.filter((text) => !text.includes("404 (Not Found)")));
   });
 
   test("German and dark are chosen by hand and stay", async () => {

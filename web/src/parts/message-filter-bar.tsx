@@ -92,11 +92,14 @@ function Choices({ filters, change }: FilterProps): ReactNode {
   );
 }
 
-/** A source that an address names stays a choice, also when it is none of ours: else the filter could not be seen. */
+/**
+ * A source that an address names stays a choice, also when it is none of ours: else the filter could not be seen. The choice is
+ * there before the live state says which sources there are, and where there is only one: coming later, it would move what a
+ * person is about to click.
+ */
 function SourceFilter({ filters, change }: FilterProps): ReactNode {
   const { t } = useText();
   const sources = useLive((state) => state.status?.sources) ?? [];
-  if (sources.length < 2 && filters.source === "") return null;
   const names = new Set([...sources.map(({ name }) => name), ...(filters.source === "" ? [] : [filters.source])]);
   return (
     <NativeSelect

@@ -22,9 +22,9 @@ function Figure({ label, value, tone, name, hint, children, onOpen }: FigureProp
     <button type="button" className="figure" onClick={onOpen} data-figure={name} data-value={value}>
       <span className="figure-label">{label}</span>
       <span className={`figure-value ${tone ?? ""}`}>
-        {value === undefined ? <Skeleton height={36} width={110} my={6} /> : <Rolling value={value} locale={locale} />}
+        {value === undefined ? <Skeleton height="1.15em" width={110} /> : <Rolling value={value} locale={locale} />}
       </span>
-      <span className="figure-sub">{value === undefined ? <Skeleton height={12} width={160} /> : children}</span>
+      <span className="figure-sub">{value === undefined ? <Skeleton height="1lh" width={160} /> : children}</span>
     </button>
   );
   return hint === undefined ? (
