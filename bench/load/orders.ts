@@ -63,6 +63,8 @@ export interface LoadReport {
   refused: Record<string, number>;
   /** The next POST's number: where another run can go on. */
   nextPost: number;
+  /** With `postsPerSecond`: the longest that the generator did not run, which nothing that it measures can be quicker than. */
+  pausedMs: number;
   /** From a POST's answer until the API shows its last event, in milliseconds. */
   visibleMs: number[];
   /** CPU seconds of the generator in the window: what it takes from the machine. */

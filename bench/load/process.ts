@@ -58,6 +58,7 @@ function supply({ order, sample, key, posts }: Stock): (number: number) => Signe
 }
 
 function sign(key: KeyObject, post: BenchPost): SignedPost {
-  const headers = Object.entries(webhookHeaders(key, post.body, SIGNED_AT)).flat();
-  return { ...post, headers: [...headers, "content-length", String(post.body.length)] };
+  const headers = { ...webhookHeaders(key, post.body, SIGNED_AT), "content-length": String(post.body.length) };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return { ...post, head: head.join("") };
 }

@@ -48,7 +48,7 @@ async function run(order: Partial<RunOrder> & { url: string }, doubledOneIn = 0)
     postAt: (number) => ({
       body: Buffer.from(`${number}`),
       events: 10,
-      headers: ["content-length", `${`${number}`.length}`],
+      head: `content-length: ${`${number}`.length}\r\n`,
     }),
   });
 }
@@ -95,5 +95,15 @@ describe("the load generator", () => {
     // All were due within 3 ms, and each of the single connection's answers takes 5.
     expect(report.maxMs).toBeGreaterThan(100);
     expect(report.posts).toBe(30);
+  });
+
+  it("says how long it did not run itself", async () => {
+    const { url } = await startReceiver(() => 200);
+    setTimeout(() => {
+      const endMs = performance.now() + 60;
+      while (performance.now() < endMs);
+    }, 20);
+    const report = await run({ url, postsPerSecond: 100, postsMax: 20 });
+    expect(report.pausedMs).toBeGreaterThanOrEqual(60);
   });
 });

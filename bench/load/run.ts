@@ -1,5 +1,5 @@
-import { Client } from "undici";
 import { percentile } from "../numbers.ts";
+import { type Connection, createConnection, targetOf } from "./connection.ts";
 import type { LoadReport, RunOrder } from "./orders.ts";
 import { createProbe } from "./probe.ts";
 
@@ -7,8 +7,8 @@ import { createProbe } from "./probe.ts";
 export interface SignedPost {
   body: Buffer;
   events: number;
-  /** Names and values in turn, as undici takes them. */
-  headers: string[];
+  /** Its header lines but for the host's, each with its line break. */
+  head: string;
 }
 
 /** One sending of a POST. */
@@ -19,12 +19,6 @@ interface Send {
   dueMs: number;
 }
 
-interface Connection {
-  client: Client;
-  send: Send | undefined;
-  status: number;
-}
-
 export interface RunOptions {
   order: RunOrder;
   doubledOneIn: number;
@@ -32,8 +26,6 @@ export interface RunOptions {
   postAt: (number: number) => SignedPost;
 }
 
-/** Longer than the slowest peer takes for a POST of 500 events when it is busy with nine others. */
-const ANSWER_MS_MAX = 180_000;
 const SCHEDULE_MS = 1;
 const NOTHING = { count: 0, events: 0 };
 
@@ -47,8 +39,8 @@ export async function runLoad(options: RunOptions): Promise<LoadReport> {
   const sends = order.postsPerSecond === undefined ? inTurn(options, window) : onTime(options, window);
   const counts = createCounts(window, order.postsPerSecond !== undefined);
   const probe = order.probe === undefined ? undefined : createProbe(order.probe);
-  const { origin, pathname } = new URL(order.url);
-  const connections = Array.from({ length: order.connections }, () => connect(origin));
+  const target = targetOf(order.url);
+  const connections = Array.from({ length: order.connections }, () => createConnection(target));
   const idle = new Set(connections);
 
   await new Promise<void>((finished) => {
@@ -60,9 +52,9 @@ export async function runLoad(options: RunOptions): Promise<LoadReport> {
         return;
       }
       idle.delete(connection);
-      post(connection, pathname, send, () => {
-        counts.answer(send, connection.status);
-        if (connection.status >= 200 && connection.status <= 299) probe?.answered(send.post.body);
+      connection.post(send.post.head, send.post.body, (status) => {
+        counts.answer(send, status);
+        if (status >= 200 && status <= 299) probe?.answered(send.post.body);
         pump(connection);
       });
     };
@@ -72,34 +64,10 @@ export async function runLoad(options: RunOptions): Promise<LoadReport> {
     for (const connection of connections) pump(connection);
   });
   window.close();
-  await Promise.all(connections.map(({ client }) => client.close()));
+  for (const connection of connections) connection.close();
   const visibleMs = (await probe?.finish()) ?? [];
-  return { ...counts.report(), visibleMs, nextPost: sends.nextPost(), cpuSeconds: window.cpuSeconds() };
-}
-
-function connect(origin: string): Connection {
-  const timeouts = { headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX, keepAliveTimeout: ANSWER_MS_MAX };
-  return { client: new Client(origin, { pipelining: 1, ...timeouts }), send: undefined, status: 0 };
-}
-
-function post(connection: Connection, path: string, send: Send, done: () => void): void {
-  connection.status = 0;
-  const { body, headers } = send.post;
-  connection.client.dispatch(
-    { method: "POST", path, headers, body },
-    {
-      onRequestStart() {},
-      onResponseStart(_controller, statusCode) {
-        connection.status = statusCode;
-      },
-      onResponseData() {},
-      onResponseEnd: done,
-      onResponseError() {
-        connection.status = 0;
-        done();
-      },
-    },
-  );
+  const [nextPost, pausedMs] = [sends.nextPost(), sends.pausedMs()];
+  return { ...counts.report(), visibleMs, nextPost, pausedMs, cpuSeconds: window.cpuSeconds() };
 }
 
 interface Window {
@@ -140,6 +108,8 @@ interface Sends {
   isOver(): boolean;
   onDue(wake: () => void): void;
   nextPost(): number;
+  /** The longest that the clock stood still by which POSTs are sent. */
+  pausedMs(): number;
 }
 
 /** Each connection takes the next POST as soon as its last one is answered. Both sendings of a doubled one follow each other at once. */
@@ -164,6 +134,7 @@ function inTurn({ order, doubledOneIn, postAt }: RunOptions, window: Window): Se
     isOver: () => twin === undefined && (performance.now() >= window.endMs || number >= postsMax),
     onDue() {},
     nextPost: () => number,
+    pausedMs: () => 0,
   };
 }
 
@@ -174,13 +145,18 @@ function onTime({ order, doubledOneIn, postAt }: RunOptions, window: Window): Se
   const due: Send[] = [];
   let number = postsFrom;
   let isOver = false;
+  let lastMs = beginMs;
+  let pausedMs = 0;
   return {
+    pausedMs: () => pausedMs,
     next: () => due.shift(),
     isOver: () => isOver && due.length === 0,
     nextPost: () => number,
     onDue(wake) {
       const timer = setInterval(() => {
         const now = performance.now();
+        pausedMs = Math.max(pausedMs, now - lastMs);
+        lastMs = now;
         for (;;) {
           const dueMs = beginMs + ((number - postsFrom) / postsPerSecond) * 1000;
           if (dueMs > Math.min(now, window.endMs) || number >= postsMax) break;
@@ -206,7 +182,10 @@ function isDoubled(number: number, oneIn: number): boolean {
 function createCounts(
   window: Window,
   byDueTime: boolean,
-): { answer(send: Send, status: number): void; report(): Omit<LoadReport, "visibleMs" | "nextPost" | "cpuSeconds"> } {
+): {
+  answer(send: Send, status: number): void;
+  report(): Omit<LoadReport, "visibleMs" | "nextPost" | "pausedMs" | "cpuSeconds">;
+} {
   const latenciesMs: number[] = [];
   const acknowledged = new Set<number>();
   const refused: Record<string, number> = {};

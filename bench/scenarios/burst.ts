@@ -54,6 +54,7 @@ export const BURST: Scenario = {
           add("visible p50", median(report.visibleMs));
           add("visible p99", percentile(report.visibleMs, 0.99));
           add("visible max", Math.max(...report.visibleMs));
+          add("load generator paused, longest", report.pausedMs);
           add("last visible", report.visibleMs.at(-1) ?? Number.NaN);
           const wrong = await service.check(await acknowledgedIn(bench, CUT, report));
           recorder.check("burst: what was acknowledged is kept, once", wrong.length === 0, wrong.join("; "));
