@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto";
+import { createSecretKey, generateKeyPairSync } from "node:crypto";
 import { EventWebhook } from "@sendgrid/eventwebhook";
 import { describe, expect, test } from "vitest";
 import { parsePublicKeys, publicKeyText, signBody, verifySignature, verifySignatureAside } from "./signature.ts";
@@ -33,6 +33,20 @@ describe("a signature", () => {
     expect(await judged(timestamp, body)).toBe(true);
     expect(await judged("1764511328", body)).toBe(false);
     expect(await judged(timestamp, Buffer.alloc(bytes + 1, 0xff))).toBe(false);
+  });
+
+  test("is judged by itself, however many are asked about at once, and whatever is wrong with one", async () => {
+    const signed = Buffer.from(`${timestamp}[]`);
+    const good = signBody(privateKey, timestamp, Buffer.from("[]"));
+    const bad = signBody(privateKey, timestamp, Buffer.from("[ ]"));
+    const secret = createSecretKey(Buffer.alloc(32));
+    const judged = Array.from({ length: 100 }, async (_, n) =>
+      n === 50
+        ? verifySignatureAside(secret, signed, good).catch(() => "no such key")
+        : verifySignatureAside(publicKey, signed, n % 3 === 0 ? bad : good),
+    );
+    const expected = Array.from({ length: 100 }, (_, n) => (n === 50 ? "no such key" : n % 3 !== 0));
+    expect(await Promise.all(judged)).toEqual(expected);
   });
 
   test("over bytes that are not UTF-8 is verified too, since nothing is decoded", () => {
