@@ -5,18 +5,18 @@ import { PEERS, type Flags, type PeerName } from "./context.ts";
 export const HELP = `Usage: npm run bench [-- SCENARIO … | report] [options]
 
 Measures whole scenarios, each in turns with its peers and with what the machine could do at best, and prints the ratios.
-Without names all scenarios run. \`report\` measures nothing: it writes the tables and plots of the docs from bench/results/.
+Without names all scenarios but \`versions\` run. \`report\` measures nothing: it writes the tables and plots of the docs from bench/results/.
 
   --quick            seconds instead of minutes: only whether everything works, no goals, nothing is kept
   --rounds N         turns of each subject (default 3; quick: 1)
   --add              adds the rounds to the kept ones of an earlier run on the same machine, whose other cases stay
   --peers NAMES      ${PEERS.join(",")} or none (default: all that are installed; quick: none)
-  --seconds N        of one measured window of the intake scenario (default 10; quick: 1)
-  --batches NUMBERS  events per POST of the intake scenario (default 1,10,100,500; quick: 1,100)
+  --seconds N        of one measured window of the intake scenario (default 10; quick: 1), of one turn of the versions (1.5)
+  --batches NUMBERS  events per POST of the intake scenario and the versions (default 1,10,100,500; quick: 1,100)
   --minutes N        under saturation in the cost scenario (default 10), of traffic in the live one (default 5)
   --sizes NUMBERS    stored events in the growth scenario (default 200000,2000000,20000000)
   --set NAME=VALUE   a setting of Holdfast; may be given several times
-  --against FOLDER   another checkout of Holdfast, which takes its turns too (intake scenario)
+  --against FOLDER   another checkout of Holdfast with its packages installed, for the versions; both get this one's Node
   --profile FOLDER   keeps a CPU profile of each service there, and what PostgreSQL spent its time on
   --work FOLDER      for the databases (default: a folder for temporary files; growth needs 30 GB there)
 `;

@@ -18,7 +18,7 @@ import { writeDocs } from "./report/docs.ts";
 import { printResult } from "./report/print.ts";
 import { describeRun, readResults, writeResult, type KeptResult } from "./results.ts";
 import type { Scenario } from "./scenario.ts";
-import { SCENARIOS } from "./scenarios/all.ts";
+import { SCENARIOS, wantedScenarios } from "./scenarios/all.ts";
 import { startBenchServer } from "./server.ts";
 
 /** Some 5,600 messages, whose copies make up all traffic. */
@@ -48,12 +48,11 @@ async function main(args: readonly string[]): Promise<number> {
     console.error("Run it as `npm run bench`, which gives Node and the services what `npm start` gives them.");
     return 2;
   }
-  const unknown = flags.scenarios.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
-  if (unknown.length > 0) {
-    console.error(`There is no scenario ${unknown.join(", ")}. ${help}`);
+  const wanted = wantedScenarios(flags);
+  if (typeof wanted === "string") {
+    console.error(`${wanted} ${help}`);
     return 2;
   }
-  const wanted = SCENARIOS.filter(({ name }) => flags.scenarios.length === 0 || flags.scenarios.includes(name));
   return withBench(flags, work, async (bench) => runScenarios(bench, wanted));
 }
 
@@ -119,7 +118,7 @@ async function runScenarios(bench: Bench, scenarios: readonly Scenario[]): Promi
     printResult(scenario.name, result);
     failures += result.checks.filter(({ ok }) => !ok).length;
     const kept = { scenario: scenario.name, startedAt: startedAt.toISOString(), ...describeRun(bench), ...result };
-    if (!bench.flags.quick) await writeResult(kept, before.get(scenario.name));
+    if (!bench.flags.quick && scenario.isKept !== false) await writeResult(kept, before.get(scenario.name));
   }
   if (failures > 0) console.log(`${failures} checks failed`);
   return failures > 0 ? 1 : 0;

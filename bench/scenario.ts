@@ -5,5 +5,7 @@ import type { Recorder } from "./recorder.ts";
 export interface Scenario {
   name: string;
   description: string;
+  /** False: its figures are of no use to anybody else, and no page shows them. */
+  isKept?: false;
   run(bench: Bench, recorder: Recorder): Promise<void>;
 }

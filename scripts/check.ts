@@ -28,7 +28,13 @@ const script = (name: string, ...args: string[]): string[] => [process.execPath,
 const STEPS: readonly Step[] = [
   // For soundness only: whether every scenario works and what was acknowledged is kept. Speed has no goal here.
   // By its own command, which builds the page that one of them looks at.
-  { name: "bench", commands: [["npm", "run", "bench", "--", "--quick"]] },
+  {
+    name: "bench",
+    commands: [
+      ["npm", "run", "bench", "--", "--quick"],
+      ["npm", "run", "bench", "--", "--quick", "versions", "--against", ".", "--batches", "1"],
+    ],
+  },
   { name: "schema", commands: [script("schema.ts", "--check")] },
   { name: "unused", commands: [tool("knip/bin/knip.js", "--no-progress", "--treat-config-hints-as-errors")] },
   { name: "lint", commands: [tool("oxlint/bin/oxlint", "--format=stylish")] },

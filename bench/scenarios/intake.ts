@@ -1,6 +1,6 @@
-import { totalmem } from "node:os";
 import type { Bench } from "../context.ts";
 import { appendLimit, verifyLimit } from "../limits/limits.ts";
+import { connectionsFor, intakeLoad } from "../load/intake-load.ts";
 import { startLoad, type Load } from "../load/load.ts";
 import type { LoadReport } from "../load/orders.ts";
 import type { Cut } from "../load/posts.ts";
@@ -11,14 +11,6 @@ import { BARE_HTTP } from "../subjects/bare-http.ts";
 import { ALL_ROLES, holdfast } from "../subjects/holdfast.ts";
 import type { Subject } from "../subjects/subject.ts";
 import { takeTurn } from "../turn.ts";
-
-/** Connections for each number of events per POST. */
-const CONNECTIONS: Readonly<Record<number, number>> = { 1: 50, 10: 50, 100: 20, 500: 10 };
-const DOUBLED_ONE_IN = 10;
-/** What the fastest subject can send in a window; what comes after is made on the way. */
-const PREPARED_BYTES: Readonly<Record<number, number>> = { 1: 100e6, 10: 500e6 };
-const PREPARED_BYTES_MAX = Math.min(2e9, totalmem() / 8);
-const QUICK_POSTS = 10_000;
 
 /** Against the whole Django system: intake alone, and all roles together. */
 const GOALS: Readonly<Record<number, { alone: number; all: number }>> = {
@@ -43,7 +35,6 @@ export const INTAKE: Scenario = {
     const subjects = [
       holdfast(bench, { name: "holdfast-intake", label: "Holdfast, intake alone", roles: "intake" }),
       holdfast(bench, { name: "holdfast-all", label: "Holdfast, all roles", roles: ALL_ROLES }),
-      ...rivals(bench),
       ...(await findPeers(bench, recorder)),
       BARE_HTTP,
     ];
@@ -51,31 +42,13 @@ export const INTAKE: Scenario = {
   },
 };
 
-function rivals(bench: Bench): Subject[] {
-  const { against } = bench.flags;
-  if (against === undefined) return [];
-  return [
-    holdfast(bench, {
-      name: "against-intake",
-      label: "the other checkout, intake alone",
-      roles: "intake",
-      root: against,
-    }),
-    holdfast(bench, { name: "against-all", label: "the other checkout, all roles", roles: ALL_ROLES, root: against }),
-  ];
-}
-
 async function runBatch(bench: Bench, recorder: Recorder, batch: number, subjects: readonly Subject[]): Promise<void> {
-  const cut: Cut = { eventsMin: batch, eventsMax: batch, firstEvent: 0 };
-  const bytes = bench.flags.quick ? 30e6 : Math.min(PREPARED_BYTES_MAX, PREPARED_BYTES[batch] ?? Infinity);
-  const posts = bench.flags.quick ? QUICK_POSTS : Infinity;
-  const { sampleFile, key } = bench;
-  const prepare = { sampleFile, cut, bytes, posts, doubledOneIn: DOUBLED_ONE_IN, privateKey: key.privateKeyText };
-  const load = await startLoad(prepare);
+  const order = intakeLoad(bench, batch);
+  const load = await startLoad(order);
   try {
     for (let round = 0; round < bench.flags.rounds; round += 1) {
       bench.say(`intake, ${batch} events per POST, round ${round + 1} of ${bench.flags.rounds}`);
-      await runRound(bench, recorder, { batch, cut, load, subjects });
+      await runRound(bench, recorder, { batch, cut: order.cut, load, subjects });
     }
   } finally {
     await load.stop();
@@ -90,7 +63,7 @@ async function runRound(
 ): Promise<void> {
   const { batch, cut, load, subjects } = round;
   const inCase = `B=${batch}`;
-  const connections = CONNECTIONS[batch] ?? 20;
+  const connections = connectionsFor(batch);
   const reports = new Map<string, LoadReport>();
   for (const subject of subjects) {
     const order = { connections, ...timesOf(bench, subject, batch) };
@@ -162,6 +135,4 @@ function compare(recorder: Recorder, batch: number): void {
   });
   recorder.ratio({ ...inCase, name: "intake alone / limit (d), bare HTTP", of: alone, to: "limit-http" });
   recorder.ratio({ ...inCase, name: "all roles / intake alone", of: all, to: alone });
-  recorder.ratio({ ...inCase, name: "intake alone / the other checkout", of: alone, to: "against-intake" });
-  recorder.ratio({ ...inCase, name: "all roles / the other checkout", of: all, to: "against-all" });
 }
