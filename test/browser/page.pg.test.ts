@@ -119,17 +119,19 @@ describe.skipIf(isSkipped)(`the page in a browser${isSkipped ? ` (${started.reas
     const page = await at("/login");
     for (const size of [VIEWPORTS.desktop, VIEWPORTS.phone]) {
       await page.setViewportSize(size);
-      for (const path of ["/messages?q=nobody@example.com&state=opened", "/quarantine", "/"]) {
+      for (const [path, content] of [
+        ["/messages?q=nobody@example.com&state=opened", ".nothing"],
+        ["/quarantine", ".nothing"],
+        ["/", ".rates svg"],
+      ] as const) {
         const { promise: measured, resolve: goOn } = Promise.withResolvers<undefined>();
         await page.route("**/api/live?*", async (route) => {
           await measured;
           await route.continue();
         });
         await page.goto(path);
-        await page
-          .locator(path === "/" ? ".rates svg" : ".filters, .papers, .nothing")
-          .first()
-          .waitFor();
+        await page.locator(content).first().waitFor();
+        await page.evaluate("document.fonts.ready");
         const before = await placesOf(page);
         expect(before.length).toBeGreaterThan(5);
         goOn(undefined);
