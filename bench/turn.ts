@@ -65,18 +65,22 @@ function recordLoad({ recorder, subject, inCase, bench }: Turn, report: LoadRepo
   bench.say(`  ${inCase} ${subject.label}: ${rate} events/s, p99 ${report.p99Ms.toFixed(1)} ms`);
 }
 
-async function checkKept(
-  { bench, recorder, subject, inCase, cut }: Turn,
+/** Whether a subject kept what it acknowledged, as a check of the run. */
+export async function checkKept(
+  { bench, recorder, subject, inCase, cut }: Pick<Turn, "bench" | "recorder" | "subject" | "inCase" | "cut">,
   running: Running,
-  report: LoadReport,
+  report: AcknowledgedReport,
 ): Promise<void> {
   const wrong = await running.check(await acknowledgedIn(bench, cut, report));
   const what = `${subject.label}, ${inCase}: what was acknowledged is kept, once`;
   recorder.check(what, wrong.length === 0 && report.answered > 0, wrong.join("; "));
 }
 
+/** Of a report, or of several together, what was acknowledged. */
+export type AcknowledgedReport = Pick<LoadReport, "answered" | "eventsAcknowledged" | "acknowledged">;
+
 /** What a report says was acknowledged, with its bodies made again. */
-export async function acknowledgedIn(bench: Bench, cut: Cut, report: LoadReport): Promise<Acknowledged> {
+export async function acknowledgedIn(bench: Bench, cut: Cut, report: AcknowledgedReport): Promise<Acknowledged> {
   const { answered, eventsAcknowledged: events, acknowledged } = report;
   const sample = await loadSample(bench.sampleFile);
   const bytes = events * 600;

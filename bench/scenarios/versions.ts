@@ -5,9 +5,10 @@ import type { LoadReport } from "../load/orders.ts";
 import { cpuSeconds } from "../processes.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Scenario } from "../scenario.ts";
-import { ALL_ROLES, type RunningHoldfast, serve } from "../subjects/holdfast.ts";
+import { ALL_ROLES, holdfast } from "../subjects/holdfast.ts";
 import { ROOT } from "../subjects/service.ts";
-import { acknowledgedIn } from "../turn.ts";
+import type { Running, Subject } from "../subjects/subject.ts";
+import { type AcknowledgedReport, checkKept } from "../turn.ts";
 
 /**
  * Short, and many: a machine can be a third slower for tens of seconds at a time, whoever has its turn then. Of two turns that follow
@@ -20,6 +21,8 @@ const WARM_UP_MS = 200;
 /** Once for each, before anything is measured: Node has compiled what it runs by then. */
 const FIRST_WARM_UP_MS = 3_000;
 const QUICK_TURN_SECONDS = 0.3;
+const THIS = "this-checkout";
+const OTHER = "the-other";
 const SET_UPS = [
   ["intake alone", "intake"],
   ["all roles", ALL_ROLES],
@@ -31,9 +34,10 @@ export const VERSIONS: Scenario = {
   isKept: false,
   async run(bench, recorder) {
     for (const batch of bench.flags.batches) {
-      const load = await startLoad(intakeLoad(bench, batch));
+      const order = intakeLoad(bench, batch);
+      const load = await startLoad(order);
       try {
-        for (const [label, roles] of SET_UPS) await runCase(bench, recorder, { batch, label, roles, load });
+        for (const [label, roles] of SET_UPS) await runCase(bench, recorder, { batch, label, roles, order, load });
       } finally {
         await load.stop();
       }
@@ -45,25 +49,28 @@ interface Case {
   batch: number;
   label: string;
   roles: string;
+  order: ReturnType<typeof intakeLoad>;
   load: Load;
 }
 
 interface Version {
-  name: "this checkout" | "the other";
-  running: RunningHoldfast;
+  subject: Subject;
+  running: Running;
   /** Of all its turns. */
-  sum: LoadReport | undefined;
+  reports: LoadReport[];
 }
 
 async function runCase(bench: Bench, recorder: Recorder, what: Case): Promise<void> {
   const { rounds, quick, against } = bench.flags;
   if (against === undefined) throw new Error("the other checkout is not named");
-  const inCase = `${what.label}, B=${what.batch}`;
+  const { label, roles, batch, order } = what;
+  const inCase = `${label}, B=${batch}`;
   bench.say(inCase);
   const versions: Version[] = [];
   try {
-    for (const [name, root] of [["this checkout", ROOT] as const, ["the other", against] as const]) {
-      versions.push(await startVersion(bench, what, name, root));
+    for (const [name, root] of [[THIS, ROOT] as const, [OTHER, against] as const]) {
+      const subject = holdfast(bench, { name, label: name, roles, root });
+      versions.push({ subject, running: await subject.start(), reports: [] });
     }
     for (const version of versions) await takeTurn(bench, what, version, quick ? 0 : FIRST_WARM_UP_MS);
     for (let pair = 0; pair < rounds * PAIRS_A_ROUND; pair += 1) {
@@ -72,29 +79,29 @@ async function runCase(bench: Bench, recorder: Recorder, what: Case): Promise<vo
       for (const version of pair % 2 === 0 ? versions : versions.toReversed()) {
         const { report, cpu } = await takeTurn(bench, what, version, WARM_UP_MS);
         const add = (metric: string, unit: string, value: number): void =>
-          recorder.add({ subject: version.name, case: inCase, metric, unit }, value);
+          recorder.add({ subject: version.subject.name, case: inCase, metric, unit }, value);
         add("events", "events/s", report.events / report.seconds);
         add("p99", "ms", report.p99Ms);
         if (cpu !== undefined) add("cpu", "CPU s per million events", (cpu / report.eventsAcknowledged) * 1e6);
       }
     }
     for (const metric of ["events", "p99", "cpu"]) {
-      const name = `${metric}, this checkout / the other`;
-      recorder.ratio({ name, case: inCase, metric, of: "this checkout", to: "the other" });
+      recorder.ratio({ name: `${metric}, ${THIS} / ${OTHER}`, case: inCase, metric, of: THIS, to: OTHER });
     }
-    for (const version of versions) await checkVersion(bench, recorder, what, version);
+    for (const { subject, running, reports } of versions) {
+      await checkKept({ bench, recorder, subject, inCase, cut: order.cut }, running, allOf(reports));
+    }
   } finally {
     for (const { running } of versions) await running.stop();
-    for (const name of ["this checkout", "the other"] as const) await bench.server.drop(databaseOf(name));
   }
 }
 
-const databaseOf = (name: Version["name"]): string => `versions_${name.replace(" ", "_")}`;
-
-async function startVersion(bench: Bench, what: Case, name: Version["name"], root: string): Promise<Version> {
-  const databaseUrl = await bench.server.create(databaseOf(name));
-  const running = await serve(bench, { name: databaseOf(name), databaseUrl, roles: what.roles, root });
-  return { name, running, sum: undefined };
+function allOf(reports: readonly LoadReport[]): AcknowledgedReport {
+  return {
+    answered: reports.reduce((sum, { answered }) => sum + answered, 0),
+    eventsAcknowledged: reports.reduce((sum, { eventsAcknowledged }) => sum + eventsAcknowledged, 0),
+    acknowledged: reports.flatMap(({ acknowledged }) => acknowledged),
+  };
 }
 
 /** What all is filed of a turn belongs to it: the other one's turn begins on a machine at rest. */
@@ -104,7 +111,7 @@ async function takeTurn(
   version: Version,
   warmUpMs: number,
 ): Promise<{ report: LoadReport; cpu: number | undefined }> {
-  const { running, sum } = version;
+  const { running, reports } = version;
   const { quick, seconds = quick ? QUICK_TURN_SECONDS : TURN_SECONDS } = bench.flags;
   const before = await cpuSeconds(running.pids);
   const report = await load.run({
@@ -112,30 +119,10 @@ async function takeTurn(
     connections: connectionsFor(batch),
     warmUpMs,
     measureMs: seconds * 1_000,
-    postsFrom: sum?.nextPost ?? 0,
+    postsFrom: reports.at(-1)?.nextPost ?? 0,
   });
   await running.drained?.();
   const after = await cpuSeconds(running.pids);
-  version.sum = {
-    ...report,
-    answered: report.answered + (sum?.answered ?? 0),
-    eventsAcknowledged: report.eventsAcknowledged + (sum?.eventsAcknowledged ?? 0),
-    acknowledged: [...(sum?.acknowledged ?? []), ...report.acknowledged],
-  };
+  reports.push(report);
   return { report, cpu: before === undefined || after === undefined ? undefined : after - before };
-}
-
-async function checkVersion(
-  bench: Bench,
-  recorder: Recorder,
-  what: Case,
-  { name, running, sum }: Version,
-): Promise<void> {
-  const cut = { eventsMin: what.batch, eventsMax: what.batch, firstEvent: 0 };
-  const wrong = sum === undefined ? ["nothing was sent"] : await running.check(await acknowledgedIn(bench, cut, sum));
-  recorder.check(
-    `${name}, ${what.label}, B=${what.batch}: what was acknowledged is kept, once`,
-    wrong.length === 0,
-    wrong.join("; "),
-  );
 }

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { QueryConfig } from "pg";
+import { atEndOfTurn } from "../at-end-of-turn.ts";
 import { freeBuffer } from "../free-buffer.ts";
 import {
   APPEND_MS_MAX,
@@ -133,19 +134,6 @@ export function createAppender(options: AppenderOptions): Appender {
       if (!isCommitting && waiting.length === 0) return;
       await new Promise<void>((resolve) => onDrained.push(resolve));
     },
-  };
-}
-
-/** @returns what to call, once or more: `run` is called once when this turn of the event loop has seen to its sockets. */
-function atEndOfTurn(run: () => void): () => void {
-  let isComing = false;
-  return () => {
-    if (isComing) return;
-    isComing = true;
-    setImmediate(() => {
-      isComing = false;
-      run();
-    });
   };
 }
 

@@ -1,4 +1,5 @@
 import { createPublicKey, createVerify, sign, verify, type KeyObject } from "node:crypto";
+import { atEndOfTurn } from "../at-end-of-turn.ts";
 
 /**
  * SendGrid's Signed Event Webhook: ECDSA on P-256 with SHA-256 over the timestamp header's characters followed by the
@@ -84,7 +85,8 @@ export async function verifySignatureAside(key: KeyObject, signed: Buffer, signa
         resolve(error === null && isGood);
       });
     };
-    if (asked.push({ start, reject }) === 1) setImmediate(startAsked);
+    asked.push({ start, reject });
+    startAskedSoon();
   });
 }
 
@@ -94,7 +96,7 @@ export async function verifySignatureAside(key: KeyObject, signed: Buffer, signa
  */
 const asked: { start: () => void; reject: (error: unknown) => void }[] = [];
 
-function startAsked(): void {
+const startAskedSoon = atEndOfTurn(() => {
   for (const { start, reject } of asked.splice(0)) {
     try {
       start();
@@ -102,7 +104,7 @@ function startAsked(): void {
       reject(error);
     }
   }
-}
+});
 
 /** The signature header's value for a body, as SendGrid makes it. */
 export function signBody(privateKey: KeyObject, timestamp: string, body: Buffer): string {
