@@ -6,6 +6,8 @@ import {
   ANSWERS_RECENT_MS,
   ARRIVALS_AVERAGED_MS,
   BATCHES_COUNTED,
+  GATHER_MS,
+  GATHER_POSTS_MIN,
   GIVE_WAY_FACTOR,
   GIVE_WAY_LAG_MS_MAX,
   GIVE_WAY_LAG_MS_MIN,
@@ -14,7 +16,7 @@ import {
 } from "./limits.ts";
 
 /** Files 50 bytes a millisecond. */
-const BATCH: BatchFigures = { ms: 20, bytes: 1_000, lagMs: 5_000 };
+const BATCH: BatchFigures = { ms: 20, bytes: 1_000, lagMs: 5_000, tookAll: false };
 const SLOW_MS = ANSWER_SLOW_MS + 1;
 
 let nowMs = 0;
@@ -77,5 +79,21 @@ describe("The projector", () => {
     expect(overloaded.restMs({ ...BATCH, lagMs: GIVE_WAY_LAG_MS_MIN })).toBeGreaterThan(0);
     expect(overloaded.restMs({ ...BATCH, lagMs: GIVE_WAY_LAG_MS_MAX })).toBeGreaterThan(0);
     expect(overloaded.restMs({ ...BATCH, lagMs: GIVE_WAY_LAG_MS_MAX + 1 })).toBe(0);
+  });
+
+  test("lets receipts gather while many POSTs wait, if it took all that was due", () => {
+    const batch = { ...BATCH, lagMs: 20, tookAll: true };
+    // One answer for each batch: as many wait as batches fit into the wait for an answer.
+    const crowded = after((GATHER_POSTS_MIN + 1) * BATCH.ms, 10);
+    expect(crowded.restMs(batch)).toBe(GATHER_MS);
+    expect(crowded.restMs({ ...batch, tookAll: false })).toBe(0);
+    expect(after((GATHER_POSTS_MIN - 1) * BATCH.ms, 10).restMs(batch)).toBe(0);
+    nowMs += 3 * ARRIVALS_AVERAGED_MS;
+    expect(crowded.restMs(batch)).toBe(0);
+  });
+
+  test("rests no shorter when it gives way and many wait", () => {
+    const overloaded = after(100 * BATCH.ms, 1_000);
+    expect(overloaded.restMs({ ...BATCH, ms: GATHER_MS, tookAll: true })).toBe(GATHER_MS * GIVE_WAY_FACTOR);
   });
 });

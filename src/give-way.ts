@@ -4,6 +4,8 @@ import {
   ANSWERS_RECENT_MS,
   ARRIVALS_AVERAGED_MS,
   BATCHES_COUNTED,
+  GATHER_MS,
+  GATHER_POSTS_MIN,
   GIVE_WAY_FACTOR,
   GIVE_WAY_LAG_MS_MAX,
   GIVE_WAY_LAG_MS_MIN,
@@ -20,6 +22,8 @@ export interface BatchFigures {
   bytes: number;
   /** How long its first receipt had been waiting. */
   lagMs: number;
+  /** Whether it left nothing that was due. */
+  tookAll: boolean;
 }
 
 /**
@@ -29,6 +33,9 @@ export interface BatchFigures {
  *
  * Slow answers alone are no reason: of a campaign of 500 POSTs a second that the machine can bear many wait 10 ms, and with the
  * projector at rest for it events showed after 3 s instead of 0.07.
+ *
+ * Where it keeps up but many POSTs wait, it rests a moment so that receipts gather: a batch of 80 POSTs of one event costs half of
+ * what one of 500 does. All roles together then answered 1.27 times as many of them, for a tenth less CPU each.
  */
 export interface GiveWay {
   /** Notes how long a POST waited for its answer. */
@@ -44,39 +51,44 @@ export function createGiveWay(now: () => number = () => performance.now()): Give
   let slowShare = 0;
   let answeredAtMs = Number.NEGATIVE_INFINITY;
   const arrivals = createRate(now);
+  // Milliseconds waited in a millisecond: as many POSTs wait at once (Little's law).
+  const waiting = createRate(now);
   const filed = { bytes: 0, ms: 0 };
   return {
     answered(ms) {
       slowShare += ((ms > ANSWER_SLOW_MS ? 1 : 0) - slowShare) / ANSWERS_COUNTED;
       answeredAtMs = now();
+      waiting.add(ms);
     },
     stored: (bytes) => arrivals.add(bytes),
-    restMs({ ms, bytes, lagMs }) {
+    restMs({ ms, bytes, lagMs, tookAll }) {
       filed.bytes += (bytes - filed.bytes) / BATCHES_COUNTED;
       filed.ms += (ms - filed.ms) / BATCHES_COUNTED;
       const isOverloaded = arrivals.perMs() * filed.ms > filed.bytes * GIVE_WAY_OVERLOAD;
       // What was slow a while ago says nothing of now: at the end of a campaign the rest is filed at once.
       const isSlow = slowShare > GIVE_WAY_SLOW_SHARE && now() - answeredAtMs < ANSWERS_RECENT_MS;
-      if (!isOverloaded || !isSlow || lagMs < GIVE_WAY_LAG_MS_MIN || lagMs > GIVE_WAY_LAG_MS_MAX) return 0;
-      return Math.min(ms * GIVE_WAY_FACTOR, GIVE_WAY_MS_MAX);
+      const givesWay = isOverloaded && isSlow && lagMs >= GIVE_WAY_LAG_MS_MIN && lagMs <= GIVE_WAY_LAG_MS_MAX;
+      const gathers = waiting.perMs() > GATHER_POSTS_MIN && tookAll;
+      if (givesWay) return Math.min(ms * GIVE_WAY_FACTOR, GIVE_WAY_MS_MAX);
+      return gathers ? GATHER_MS : 0;
     },
   };
 }
 
-/** Bytes a millisecond, on a running average. */
-function createRate(now: () => number): { add(bytes: number): void; perMs(): number } {
+/** How much comes in a millisecond, on a running average. */
+function createRate(now: () => number): { add(amount: number): void; perMs(): number } {
   let rate = 0;
-  let bytes = 0;
+  let sum = 0;
   let sinceMs = now();
   return {
-    add(more) {
-      bytes += more;
+    add(amount) {
+      sum += amount;
     },
     perMs() {
       const ms = now() - sinceMs;
       if (ms <= 0) return rate;
-      rate += (bytes / ms - rate) * (1 - Math.exp(-ms / ARRIVALS_AVERAGED_MS));
-      bytes = 0;
+      rate += (sum / ms - rate) * (1 - Math.exp(-ms / ARRIVALS_AVERAGED_MS));
+      sum = 0;
       sinceMs += ms;
       return rate;
     },

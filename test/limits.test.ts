@@ -41,11 +41,13 @@ const AT_THEIR_EDGE: Record<string, [words: string, ...names: string[]][]> = {
     ["as long as it files what arrives", "GIVE_WAY_OVERLOAD", "ARRIVALS_AVERAGED_MS", "BATCHES_COUNTED"],
     ["three times as long as it took", "GIVE_WAY_FACTOR", "GIVE_WAY_MS_MAX"],
     ["too far behind", "GIVE_WAY_LAG_MS_MIN", "GIVE_WAY_LAG_MS_MAX"],
+    ["lets receipts gather while many POSTs wait", "GATHER_POSTS_MIN", "GATHER_MS"],
   ],
   "src/postgres/pool.pg.test.ts": [["a process that vanished hold its locks", "IDLE_IN_TRANSACTION_MS_MAX"]],
   "src/postgres/transaction.pg.test.ts": [["gives up after the fifth retry", "DEADLOCK_RETRY_MS", "DEADLOCK_JITTER"]],
   "src/postgres/embedded-log.test.ts": [["stays as it is up to its bound", "POSTGRES_LOG_BYTES_MAX"]],
   "src/ledger/projector.pg.test.ts": [["waits longer after each attempt, up to ten minutes", "PROJECT_BACKOFF_MS_MAX"]],
+  "src/ledger/prepare.test.ts": [["has a turn after so many bytes", "PROJECT_TURN_BYTES"]],
   "src/ledger/parse-limits.test.ts": [
     ["is filed at the greatest depth", "ITEM_DEPTH_MAX"],
     ["of a type is filed", "EVENT_TYPE_CHARS_MAX"],

@@ -49,11 +49,12 @@ test("A projector rests between batches as it is told, by what the last batch wa
     },
   });
   worker.start();
-  const { ms, bytes, lagMs } = await told.promise;
+  const { ms, bytes, lagMs, tookAll } = await told.promise;
   await worker.stop();
   expect(ms).toBeGreaterThan(0);
   expect(bytes).toBe(JSON.stringify([item("a", "a1")]).length);
   expect(lagMs).toBeGreaterThanOrEqual(3_600_000);
+  expect(tookAll).toBe(true);
   expect(await rows("SELECT FROM inbox")).toEqual([]);
 });
 

@@ -131,14 +131,16 @@ export function createProjector(options: ProjectorOptions): Projector {
 function createClaims(): {
   next: (tx: Connection) => Promise<readonly ClaimedReceipt[]>;
   /** Of the last claim. */
-  last(): Pick<BatchFigures, "bytes" | "lagMs">;
+  last(): Omit<BatchFigures, "ms">;
 } {
   let receiptsMax = PROJECT_RECEIPTS_MAX;
   let last: readonly ClaimedReceipt[] = [];
+  let tookAll = true;
   return {
     async next(tx) {
       const due = await claimDue(tx, receiptsMax);
       const receipts = withinBytes(due);
+      tookAll = due.length < receiptsMax && receipts.length === due.length;
       if (receipts.length < due.length) receiptsMax = receipts.length + 1;
       else if (due.length === receiptsMax) receiptsMax = Math.min(receiptsMax * 2, PROJECT_RECEIPTS_MAX);
       last = receipts;
@@ -147,6 +149,7 @@ function createClaims(): {
     last: () => ({
       bytes: last.reduce((sum, { bytes }) => sum + bytes, 0),
       lagMs: last[0] === undefined ? 0 : Date.now() - last[0].receivedAt.getTime(),
+      tookAll,
     }),
   };
 }
