@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { receiptWriter, type ReceiptWriter } from "../../test/receipts.ts";
 import { DETAIL_PART_CHARS_MAX, DETAIL_PARTS_MAX } from "../limits.ts";
@@ -63,6 +64,17 @@ async function roundTrip(items: readonly object[]): Promise<{ expected: unknown;
 }
 
 describe("what many events say alike", () => {
+  test("is learnt by a batch of many receipts in two statements, not in two for each", async () => {
+    for (let receipt = 0; receipt < 20; receipt += 1) await write([opened(`e${receipt}`, `Browser/${receipt}`)]);
+    const { tick } = projector();
+    const asked = vi.spyOn(pg.Client.prototype, "query");
+    await tick();
+    const texts = asked.mock.calls.map((call: unknown[]) => JSON.stringify(call[0]));
+    asked.mockRestore();
+    expect(texts.filter((text) => text.includes("detail_parts"))).toHaveLength(2);
+    expect(await parts()).toHaveLength(20);
+  });
+
   test("is stored once, and each event comes back whole", async () => {
     const { expected, actual } = await roundTrip([
       delivered("a"),
