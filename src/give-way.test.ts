@@ -5,6 +5,7 @@ import {
   ANSWERS_COUNTED,
   ANSWERS_RECENT_MS,
   ARRIVALS_AVERAGED_MS,
+  BATCHES_APART_MS,
   BATCHES_COUNTED,
   GATHER_MS,
   GATHER_POSTS_MIN,
@@ -90,6 +91,15 @@ describe("The projector", () => {
     expect(after((GATHER_POSTS_MIN - 1) * BATCH.ms, 10).restMs(batch)).toBe(0);
     nowMs += 3 * ARRIVALS_AVERAGED_MS;
     expect(crowded.restMs(batch)).toBe(0);
+  });
+
+  test("begins batches that take all there is some time apart, and others at once", () => {
+    const quick = { bytes: 1_000, lagMs: 1, ms: BATCHES_APART_MS / 4, tookAll: true };
+    const giveWay = createGiveWay();
+    expect(giveWay.restMs(quick)).toBe((3 * BATCHES_APART_MS) / 4);
+    expect(giveWay.restMs({ ...quick, ms: BATCHES_APART_MS })).toBe(0);
+    expect(giveWay.restMs({ ...quick, ms: 1_000 })).toBe(0);
+    expect(giveWay.restMs({ ...quick, tookAll: false })).toBe(0);
   });
 
   test("rests no shorter when it gives way and many wait", () => {

@@ -3,6 +3,7 @@ import {
   ANSWERS_COUNTED,
   ANSWERS_RECENT_MS,
   ARRIVALS_AVERAGED_MS,
+  BATCHES_APART_MS,
   BATCHES_COUNTED,
   GATHER_MS,
   GATHER_POSTS_MIN,
@@ -27,9 +28,10 @@ export interface BatchFigures {
 }
 
 /**
- * Lets the projector rest between its batches while it shares a process with an intake that is overloaded: POSTs wait for their
- * answers, and more arrives than could be filed without rest, so that it is behind already. A POST that is not answered in time
- * comes again and makes more work; an event that is filed some seconds later, as it would be anyway, does not.
+ * Lets the projector rest between its batches. Alone, only as long as keeps them apart. Most while it shares a process with an intake
+ * that is overloaded: POSTs wait for their answers, and more arrives than could be filed without rest, so that it is behind already. A
+ * POST that is not answered in time comes again and makes more work; an event that is filed some seconds later, as it would be anyway,
+ * does not.
  *
  * Slow answers alone are no reason: of a campaign of 500 POSTs a second that the machine can bear many wait 10 ms, and with the
  * projector at rest for it events showed after 3 s instead of 0.07.
@@ -70,7 +72,8 @@ export function createGiveWay(now: () => number = () => performance.now()): Give
       const givesWay = isOverloaded && isSlow && lagMs >= GIVE_WAY_LAG_MS_MIN && lagMs <= GIVE_WAY_LAG_MS_MAX;
       const gathers = waiting.perMs() > GATHER_POSTS_MIN && tookAll;
       if (givesWay) return Math.min(ms * GIVE_WAY_FACTOR, GIVE_WAY_MS_MAX);
-      return gathers ? GATHER_MS : 0;
+      if (gathers) return GATHER_MS;
+      return tookAll ? Math.max(0, BATCHES_APART_MS - ms) : 0;
     },
   };
 }

@@ -41,6 +41,7 @@ const AT_THEIR_EDGE: Record<string, [words: string, ...names: string[]][]> = {
     ["as long as it files what arrives", "GIVE_WAY_OVERLOAD", "ARRIVALS_AVERAGED_MS", "BATCHES_COUNTED"],
     ["three times as long as it took", "GIVE_WAY_FACTOR", "GIVE_WAY_MS_MAX"],
     ["too far behind", "GIVE_WAY_LAG_MS_MIN", "GIVE_WAY_LAG_MS_MAX"],
+    ["begins batches that take all there is some time apart", "BATCHES_APART_MS"],
     ["lets receipts gather while many POSTs wait", "GATHER_POSTS_MIN", "GATHER_MS"],
   ],
   "src/postgres/pool.pg.test.ts": [["a process that vanished hold its locks", "IDLE_IN_TRANSACTION_MS_MAX"]],
