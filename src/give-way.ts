@@ -37,7 +37,7 @@ export interface BatchFigures {
  * projector at rest for it events showed after 3 s instead of 0.07.
  *
  * Where it keeps up but many POSTs wait, it rests a moment so that receipts gather: a batch of 80 POSTs of one event costs half of
- * what one of 500 does. All roles together then answered 1.27 times as many of them, for a tenth less CPU each.
+ * what one of 500 does. All roles together then answered 1.2 times as many of them, for a tenth less CPU each.
  */
 export interface GiveWay {
   /** Notes how long a POST waited for its answer. */
