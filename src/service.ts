@@ -7,7 +7,6 @@ import { reconcileSettings } from "./commands/reconcile-settings.ts";
 import type { Config } from "./config.ts";
 import { createEnricher } from "./enrichment/enricher.ts";
 import { UsageError } from "./errors.ts";
-import { createGiveWay, type GiveWay } from "./give-way.ts";
 import { createDiskWatch, type DiskWatch } from "./health/disk.ts";
 import { auditDurability } from "./health/durability.ts";
 import { createHeartbeat } from "./health/heartbeat.ts";
@@ -37,6 +36,7 @@ import { STOP_ORDERLY_MS_MAX } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Loop } from "./loop.ts";
 import * as metrics from "./metrics.ts";
+import { createPace, type Pace } from "./pace.ts";
 import { openDatabase, type Database } from "./postgres/database.ts";
 import type { Pool } from "./postgres/pool.ts";
 import { createReconciler, type ReconcilerOptions } from "./reconcile/schedule.ts";
@@ -170,7 +170,7 @@ async function checkDurability(pool: Pool, isUnsafeAllowed: boolean, log: Log): 
 
 async function serve(
   context: Context,
-  { wakeProjector, giveWay }: Stages,
+  { wakeProjector, pace }: Stages,
 ): Promise<{ url: string; app: FastifyInstance; appender: Appender; loops: Loop[]; simulation: SimulationJob }> {
   const { config, log, pool, databaseUrl, keyRing, spool, disk, instance, simulator, room } = context;
   const { sources } = keyRing;
@@ -184,7 +184,7 @@ async function serve(
     onCommitted(receipts, bytes) {
       metrics.groupCommitRows.observe(receipts);
       dictionary.appended(receipts);
-      giveWay.stored(bytes);
+      pace.stored(bytes);
       wakeProjector();
     },
   });
@@ -198,7 +198,7 @@ async function serve(
       sources,
       log,
       onVerified: (key) => keyRing.noteUse(key),
-      onAnswered: (ms) => giveWay.answered(ms),
+      onAnswered: (ms) => pace.answered(ms),
       onRefused: (source, code) => refusals.count(source, code),
       // Of a database elsewhere only its own disk matters, and that cannot be seen from here.
       isDiskLow: () => config.DATABASE_URL === undefined && disk.isLow(),
@@ -225,14 +225,14 @@ async function serve(
 interface Stages {
   loops: Loop[];
   wakeProjector: () => void;
-  giveWay: GiveWay;
+  pace: Pace;
 }
 
 function startStages(context: Context, delivery: AlertDelivery): Stages {
   const { config, pool, log, instance, disk, spool } = context;
   const roles = config.HOLDFAST_ROLES;
   const settleSeconds = config.HOLDFAST_ENRICHMENT_SETTLE_SECONDS;
-  const giveWay = createGiveWay();
+  const pace = createPace();
   const projector = createProjector({
     pool,
     log,
@@ -243,7 +243,7 @@ function startStages(context: Context, delivery: AlertDelivery): Stages {
       metrics.projectedEvents.inc({ result: "duplicate" }, duplicate);
       metrics.projectedEvents.inc({ result: "quarantined" }, quarantined);
     },
-    restMs: (batch) => giveWay.restMs(batch),
+    restMs: (batch) => pace.restMs(batch),
     onDeadlock: (outcome) => metrics.deadlockRetries.inc({ result: outcome === "retried" ? "attempted" : outcome }),
   });
   const replay = createReplayer({ pool, log, settleSeconds });
@@ -283,7 +283,7 @@ function startStages(context: Context, delivery: AlertDelivery): Stages {
       : []),
   ];
   for (const loop of loops) loop.start();
-  return { loops, wakeProjector: () => projector.wake(), giveWay };
+  return { loops, wakeProjector: () => projector.wake(), pace };
 }
 
 function recordsOf(config: Config): Pick<ReconcilerOptions, "client" | "isKeySet" | "nightly"> {

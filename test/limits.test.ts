@@ -35,7 +35,7 @@ const AT_THEIR_EDGE: Record<string, [words: string, ...names: string[]][]> = {
     ["is not learnt from too little", "DICTIONARY_EVENTS_MIN", "DICTIONARY_EVENT_CHARS_MAX"],
     ["soon after the first thousand receipts", "DICTIONARY_RECEIPTS_NEW"],
   ],
-  "src/give-way.test.ts": [
+  "src/pace.test.ts": [
     ["when they are the most", "ANSWER_SLOW_MS", "ANSWERS_COUNTED", "GIVE_WAY_SLOW_SHARE"],
     ["once nobody has been answered", "ANSWERS_RECENT_MS"],
     ["as long as it files what arrives", "GIVE_WAY_OVERLOAD", "ARRIVALS_AVERAGED_MS", "BATCHES_COUNTED"],

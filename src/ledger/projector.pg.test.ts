@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { endBlockedBy, untilBlockedBy } from "../../test/blocked.ts";
 import { testDatabase, type TestDatabase } from "../../test/database.ts";
 import { receiptWriter, type ReceiptWriter } from "../../test/receipts.ts";
-import type { BatchFigures } from "../give-way.ts";
 import { createLog } from "../log.ts";
+import type { BatchFigures } from "../pace.ts";
 import { createPool } from "../postgres/pool.ts";
 import { createProjector, type Projector, type ProjectorOptions } from "./projector.ts";
 

@@ -1,5 +1,4 @@
 import { sqlState } from "../errors.ts";
-import type { BatchFigures } from "../give-way.ts";
 import { halve } from "../halve.ts";
 import {
   ARG_KEYS_MAX,
@@ -11,6 +10,7 @@ import {
 } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { createLoop, type Loop } from "../loop.ts";
+import type { BatchFigures } from "../pace.ts";
 import type { Connection, Pool } from "../postgres/pool.ts";
 import { BY_INDEX, DeadlockRetriesExhausted, transaction, type TransactionOptions } from "../postgres/transaction.ts";
 import { createDetailParts, keepParts } from "./detail-parts.ts";

@@ -39,7 +39,7 @@ export interface BatchFigures {
  * Where it keeps up but many POSTs wait, it rests a moment so that receipts gather: a batch of 80 POSTs of one event costs half of
  * what one of 500 does. All roles together then answered 1.2 times as many of them, for a tenth less CPU each.
  */
-export interface GiveWay {
+export interface Pace {
   /** Notes how long a POST waited for its answer. */
   answered(ms: number): void;
   /** Notes bodies that were stored. */
@@ -49,7 +49,7 @@ export interface GiveWay {
 }
 
 /** @param now a clock in milliseconds; tests pass their own. */
-export function createGiveWay(now: () => number = () => performance.now()): GiveWay {
+export function createPace(now: () => number = () => performance.now()): Pace {
   let slowShare = 0;
   let answeredAtMs = Number.NEGATIVE_INFINITY;
   const arrivals = createRate(now);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { createGiveWay, type BatchFigures, type GiveWay } from "./give-way.ts";
 import {
   ANSWER_SLOW_MS,
   ANSWERS_COUNTED,
@@ -15,6 +14,7 @@ import {
   GIVE_WAY_MS_MAX,
   GIVE_WAY_OVERLOAD,
 } from "./limits.ts";
+import { createPace, type BatchFigures, type Pace } from "./pace.ts";
 
 /** Files 50 bytes a millisecond. */
 const BATCH: BatchFigures = { ms: 20, bytes: 1_000, lagMs: 5_000, tookAll: false };
@@ -23,27 +23,27 @@ const SLOW_MS = ANSWER_SLOW_MS + 1;
 let nowMs = 0;
 
 /** After a while of POSTs that were answered so slowly and brought so many bytes a millisecond. */
-function after(answerMs: number, bytesPerMs: number): GiveWay {
+function after(answerMs: number, bytesPerMs: number): Pace {
   nowMs = 0;
-  const giveWay = createGiveWay(() => nowMs);
-  run(giveWay, answerMs, bytesPerMs);
-  return giveWay;
+  const pace = createPace(() => nowMs);
+  run(pace, answerMs, bytesPerMs);
+  return pace;
 }
 
-function run(giveWay: GiveWay, answerMs: number, bytesPerMs: number): void {
+function run(pace: Pace, answerMs: number, bytesPerMs: number): void {
   const batches = Math.max((10 * ARRIVALS_AVERAGED_MS) / BATCH.ms, 10 * BATCHES_COUNTED, 10 * ANSWERS_COUNTED);
   for (let batch = 0; batch < batches; batch += 1) {
-    giveWay.answered(answerMs);
-    giveWay.stored(bytesPerMs * BATCH.ms);
+    pace.answered(answerMs);
+    pace.stored(bytesPerMs * BATCH.ms);
     nowMs += BATCH.ms;
-    giveWay.restMs(BATCH);
+    pace.restMs(BATCH);
   }
 }
 
 describe("The projector", () => {
   test("does not rest while POSTs are answered at once, nor where nobody posts", () => {
     expect(after(ANSWER_SLOW_MS - 1, 1_000).restMs(BATCH)).toBe(0);
-    expect(createGiveWay().restMs(BATCH)).toBe(0);
+    expect(createPace().restMs(BATCH)).toBe(0);
   });
 
   test("does not rest as long as it files what arrives, however slow the answers are", () => {
@@ -58,11 +58,11 @@ describe("The projector", () => {
   });
 
   test("does not rest for some very slow answers among quick ones, but when they are the most", () => {
-    const giveWay = after(2, 1_000);
-    for (let answers = 0; answers < ANSWERS_COUNTED / 4; answers += 1) giveWay.answered(1000 * ANSWER_SLOW_MS);
-    expect(giveWay.restMs(BATCH)).toBe(0);
-    for (let answers = 0; answers < ANSWERS_COUNTED; answers += 1) giveWay.answered(SLOW_MS);
-    expect(giveWay.restMs(BATCH)).toBeGreaterThan(0);
+    const pace = after(2, 1_000);
+    for (let answers = 0; answers < ANSWERS_COUNTED / 4; answers += 1) pace.answered(1000 * ANSWER_SLOW_MS);
+    expect(pace.restMs(BATCH)).toBe(0);
+    for (let answers = 0; answers < ANSWERS_COUNTED; answers += 1) pace.answered(SLOW_MS);
+    expect(pace.restMs(BATCH)).toBeGreaterThan(0);
   });
 
   test("rests no more once nobody has been answered for a moment, nor when less arrives again", () => {
@@ -95,11 +95,11 @@ describe("The projector", () => {
 
   test("begins batches that take all there is some time apart, and others at once", () => {
     const quick = { bytes: 1_000, lagMs: 1, ms: BATCHES_APART_MS / 4, tookAll: true };
-    const giveWay = createGiveWay();
-    expect(giveWay.restMs(quick)).toBe((3 * BATCHES_APART_MS) / 4);
-    expect(giveWay.restMs({ ...quick, ms: BATCHES_APART_MS })).toBe(0);
-    expect(giveWay.restMs({ ...quick, ms: 1_000 })).toBe(0);
-    expect(giveWay.restMs({ ...quick, tookAll: false })).toBe(0);
+    const pace = createPace();
+    expect(pace.restMs(quick)).toBe((3 * BATCHES_APART_MS) / 4);
+    expect(pace.restMs({ ...quick, ms: BATCHES_APART_MS })).toBe(0);
+    expect(pace.restMs({ ...quick, ms: 1_000 })).toBe(0);
+    expect(pace.restMs({ ...quick, tookAll: false })).toBe(0);
   });
 
   test("rests no shorter when it gives way and many wait", () => {
