@@ -1,6 +1,7 @@
 /** Days of the calendar are texts, YYYY-MM-DD. */
 
-const DAY_MS = 86_400_000;
+/** Of a day in UTC. */
+export const DAY_MS = 86_400_000;
 
 /** The day so many days later, or with a negative number earlier. */
 export function addDays(day: string, days: number): string {

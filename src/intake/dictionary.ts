@@ -1,3 +1,4 @@
+import { DAY_MS } from "../days.ts";
 import {
   DICTIONARY_BODY_BYTES_MAX,
   DICTIONARY_DAYS_MAX,
@@ -37,8 +38,6 @@ export interface DictionaryKeeperOptions {
   /** A clock in milliseconds since 1970; tests pass their own. */
   now?: (() => number) | undefined;
 }
-
-const DAY_MS = 86_400_000;
 
 interface Newest extends LearntDictionary {
   learntAt: Date;

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../days.ts";
 import { RECONCILE_FINAL_SECONDS, RECONCILE_SETTLE_SECONDS } from "../limits.ts";
 import type { CountedAccount } from "./accounts.ts";
 import { checkGroups, checkLists } from "./check-lists.ts";
@@ -31,7 +32,6 @@ export interface DayRequest {
 }
 
 const SECOND_MS = 1000;
-const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 /**

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../days.ts";
 import { RECONCILE_EARLIER_DAYS, RECONCILE_GROUP_CALLS_MAX } from "../limits.ts";
 import type { ProviderApi } from "../sendgrid/api-types.ts";
 import type { TimeRange } from "../sendgrid/query.ts";
@@ -20,7 +21,6 @@ interface Stage extends TimeRange {
   callsMax?: number;
 }
 
-const DAY_MS = 86_400_000;
 /** The rest of a day's calls is for the messages that the lists point at. */
 const LISTS_SHARE = 0.8;
 /** A message's id is made a moment before its first event, which may be in the next day. */

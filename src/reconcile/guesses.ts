@@ -1,3 +1,4 @@
+import { DAY_MS } from "../days.ts";
 import { RECONCILE_EARLIER_DAYS, RECONCILE_PAGE_ROWS } from "../limits.ts";
 import { askableApis, isExplained, isWanted, type Context, type DayWork } from "./context.ts";
 import type { Bounds } from "./days.ts";
@@ -40,7 +41,6 @@ const LIKELIHOODS: Readonly<Record<Kind, Likelihood>> = {
   group_resubscribe: UNANSWERED,
 };
 
-const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 /**

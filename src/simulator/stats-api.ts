@@ -1,3 +1,4 @@
+import { DAY_MS } from "../days.ts";
 import { STATS_METRICS, type StatsMetric } from "../sendgrid/record-types.ts";
 import type { Truth, TruthEvent } from "./truth.ts";
 
@@ -13,7 +14,6 @@ const DROPS: readonly [text: string, metric: StatsMetric][] = [
   ["invalid", "invalid_emails"],
 ];
 
-const DAY_MS = 86_400_000;
 /** Thirteen months and a little: what SendGrid keeps. */
 const DAYS_MAX = 400;
 /** No zone changes its offset at another moment than a full quarter of an hour, nor has one that is no multiple of it. */

@@ -1,7 +1,6 @@
-import { isDay } from "../days.ts";
+import { DAY_MS, isDay } from "../days.ts";
 import { ClientError } from "../errors.ts";
 
-const DAY_MS = 86_400_000;
 const DAY = /^2\d{3}-\d\d-\d\d$/;
 
 /** A day of the calendar, as it is everywhere in the interface: 2026-03-01. */

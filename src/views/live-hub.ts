@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { DAY_MS } from "../days.ts";
 import { readBalance } from "../ledger/read-balance.ts";
 import type { EventKey } from "../ledger/read-events.ts";
 import type { TrafficFilter } from "../ledger/read-sources.ts";
@@ -29,7 +30,6 @@ import { stillLive, type Viewer } from "./tokens.ts";
 import { wantedTraffic } from "./traffic.ts";
 
 const CHANNEL = "holdfast_filed";
-const DAY_MS = 24 * 3_600_000;
 /** After a failure the pages are not left alone for long. */
 const FAILING_MS_MAX = 2_000;
 
