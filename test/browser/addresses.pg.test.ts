@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "./browser.ts";
 import { daysAgo, seedYear } from "./completeness-year.ts";
 import { keepPages } from "./opened-pages.ts";
-import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { itemOf, type PageWorld, startPageWorld } from "./page-world.ts";
 
 /** Every parameter of every address, wrong or hostile: a clear page, never a blank one, and nothing of it runs. */
 
@@ -66,37 +66,20 @@ async function comeByLink(page: Page, address: string): Promise<void> {
 describe.skipIf(isSkipped)("hostile addresses in a browser", () => {
   let world: PageWorld;
   // Answers of 4xx are what these tests ask for, and Chrome writes each to the console.
-  const { open, openForAll, opened } = keepPages(
+  const { open, openForAll, opened, session, at } = keepPages(
     started,
     () => world,
     (text) => /status of 4\d\d/.test(text),
   );
-  type Cookies = Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
-  let cookies: Cookies;
-  let supportCookies: Cookies;
   /** An admin's, for all tests that only look at addresses. */
   let desk: Page;
-
-  async function signedIn(session = cookies, look: Partial<Look> = {}): Promise<Page> {
-    const { page, context } = await open(look);
-    await context.addCookies(session);
-    return page;
-  }
 
   beforeAll(async () => {
     world = await startPageWorld();
     await world.post([itemOf("held", "processed"), itemOf("held", "delivered")]);
     await seedYear(world, { days: 5, special: [{ daysAgo: 2, state: "missing", count: 3 }] });
-    const admin = await open();
-    await signIn(admin, world);
-    cookies = await admin.context.cookies();
-    const made = await admin.context.request.post("/api/tokens", { data: { name: "support", role: "support" } });
-    const { token } = (await made.json()) as { token: string };
-    const support = await open();
-    await support.context.request.post("/api/session", { data: { token } });
-    supportCookies = await support.context.cookies();
     const kept = await openForAll();
-    await kept.context.addCookies(cookies);
+    await kept.context.addCookies(await session());
     desk = kept.page;
   });
 
@@ -157,8 +140,7 @@ describe.skipIf(isSkipped)("hostile addresses in a browser", () => {
   );
 
   test("a page whose script is gone, as after an update, says so and can be loaded anew", async () => {
-    const page = await signedIn();
-    await page.goto("/");
+    const page = await at("/");
     await page.locator('[data-figure="lost"]').waitFor();
     await page.route("**/assets/completeness-*.js", (route) => route.abort());
     await page.getByRole("link", { name: "Completeness", exact: true }).click();
@@ -175,9 +157,8 @@ describe.skipIf(isSkipped)("hostile addresses in a browser", () => {
   });
 
   test("a parameter of the calendar that means nothing leaves the year as it is", async () => {
-    const page = await signedIn();
+    const page = await at("/completeness?year=abcd");
     const year = daysAgo(0).slice(0, 4);
-    await page.goto("/completeness?year=abcd");
     for (const asked of ["year=abcd", "year=20266", "year=1999", "year=0x7EA", "year=", "account=nobody"]) {
       await comeByLink(page, `/completeness?${asked}`);
       await page.locator(".year-switch b").waitFor();
@@ -192,8 +173,7 @@ describe.skipIf(isSkipped)("hostile addresses in a browser", () => {
     ["en", "Your access does not include this.", "Ask an admin for a token with a higher role."],
     ["de", "Ihr Zugang umfasst das nicht.", "Bitten Sie einen Admin um ein Token mit höherer Rolle."],
   ] as const)("support on an admin's page is told so, in %s", async (language, what, todo) => {
-    const page = await signedIn(supportCookies, { language });
-    await page.goto("/settings/tokens");
+    const page = await at("/settings/tokens", { language }, "support");
     for (const path of ["tokens", "sources", "access?name=x", "status"].map((name) => `/settings/${name}`)) {
       await comeByLink(page, path);
       await page.getByText(what).waitFor();
@@ -216,15 +196,14 @@ describe.skipIf(isSkipped)("hostile addresses in a browser", () => {
     "/simulation",
     "/messages/100%2525%2Fx",
   ])("a session that has ended leads back to %s", async (path) => {
-    const page = await signedIn();
-    await page.goto(path);
+    const page = await at(path);
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
     await page.context().clearCookies();
     await page.reload();
     await page.waitForURL(`**/login?next=${new URLSearchParams({ next: path }).toString().slice("next=".length)}`);
     await page.getByLabel("Token", { exact: true }).waitFor();
     // As a sign-in does, without being limited to some times a minute.
-    await page.context().addCookies(cookies);
+    await page.context().addCookies(await session());
     await page.route("**/api/session", (route) =>
       route.request().method() === "POST"
         ? route.fulfill({ json: { name: "admin", role: "admin" } })
@@ -251,7 +230,7 @@ describe.skipIf(isSkipped)("hostile addresses in a browser", () => {
         : route.continue(),
     );
     await page.goto(`/login?${new URLSearchParams({ next }).toString()}`);
-    await page.context().addCookies(cookies);
+    await page.context().addCookies(await session());
     await page.getByLabel("Token", { exact: true }).fill(world.adminToken);
     await page.keyboard.press("Enter");
     await page.locator('[data-figure="lost"]').waitFor();

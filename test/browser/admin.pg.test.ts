@@ -2,7 +2,6 @@ import { generateKeyPairSync } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../../src/log.ts";
 import { createPool } from "../../src/postgres/pool.ts";
@@ -12,7 +11,7 @@ import { violationsInEveryLook } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
 import { everyLook } from "./every-look.ts";
 import { keepPages } from "./opened-pages.ts";
-import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { itemOf, type OpenedPage, type PageWorld, startPageWorld } from "./page-world.ts";
 
 /** The pages of an admin in a real browser against the real service: settings and simulation. */
 
@@ -25,26 +24,13 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 
 describe.skipIf(isSkipped)(`an admin's pages in a browser${isSkipped ? ` (${started.reason})` : ""}`, () => {
   let world: PageWorld;
-  const { open } = keepPages(started, () => world);
-  /** Of one session for all pages: signing in is limited to some times a minute. */
-  let cookies: Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
-
-  /** A signed-in page at an address. */
-  async function at(path: string, look: Partial<Look> = {}): Promise<Page> {
-    const { page, context } = await open(look);
-    await context.addCookies(cookies);
-    await page.goto(path);
-    return page;
-  }
+  const { open, openSignedIn, at } = keepPages(started, () => world);
 
   beforeAll(async () => {
     if (!existsSync(join(ROOT, "dist/web/index.html"))) throw new Error("the page is not built: npx vite build web");
     await mkdir(SCREENSHOTS, { recursive: true });
     world = await startPageWorld();
     await world.post([itemOf("admin", "processed"), itemOf("admin", "delivered")]);
-    const first = await open();
-    await signIn(first, world);
-    cookies = await first.context.cookies();
   });
 
   /** What Chrome writes to the console for an answer that the test asks for. */
@@ -151,8 +137,7 @@ describe.skipIf(isSkipped)(`an admin's pages in a browser${isSkipped ? ` (${star
   });
 
   test("a wrong key is refused in words", async () => {
-    const signed = await open();
-    await signIn(signed, world);
+    const signed = await openSignedIn();
     const { page } = signed;
     await page.goto("/settings/sources");
     await page.getByRole("button", { name: "Add a key" }).first().click();
@@ -189,8 +174,7 @@ describe.skipIf(isSkipped)(`an admin's pages in a browser${isSkipped ? ` (${star
     await page.getByText("Nothing fits.").waitFor();
     await page.goto("/settings/nothing");
     await page.getByText("There is no page at this address.").waitFor();
-    const broken = await open();
-    await signIn(broken, world);
+    const broken = await openSignedIn();
     await broken.page.goto(`/settings/access?name=${"x".repeat(300)}`);
     await broken.page.getByText("This could not be loaded.").waitFor();
     expectStatus(broken, 400);

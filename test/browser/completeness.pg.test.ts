@@ -5,7 +5,7 @@ import { violationsInEveryLook } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
 import { daysAgo, seedYear } from "./completeness-year.ts";
 import { keepPages } from "./opened-pages.ts";
-import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { itemOf, type PageWorld, startPageWorld } from "./page-world.ts";
 
 /** Whether anything is missing, in a browser: the calendar, a day, a check, the certificate; by keyboard, on every paper. */
 
@@ -21,20 +21,8 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 
 describe.skipIf(isSkipped)("completeness in a browser", () => {
   let world: PageWorld;
-  const { open, opened } = keepPages(started, () => world);
-  type Cookies = Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
-  /** Of one session for all pages: signing in is limited to some times a minute. */
-  let cookies: Cookies;
-  let supportCookies: Cookies;
+  const { opened, at } = keepPages(started, () => world);
   const held = itemOf("held", "delivered");
-
-  /** A signed-in page at an address. */
-  async function at(path: string, look: Partial<Look> = {}, session = cookies): Promise<Page> {
-    const { page, context } = await open(look);
-    await context.addCookies(session);
-    await page.goto(path);
-    return page;
-  }
 
   /** The calendar of the year in which a day lies. */
   const yearOf = (day: string): string => `/completeness?year=${day.slice(0, 4)}`;
@@ -49,15 +37,6 @@ describe.skipIf(isSkipped)("completeness in a browser", () => {
       account: { name: "shop", days: 3 },
       messageId: String(held["sg_message_id"]),
     });
-    const first = await open();
-    await signIn(first, world);
-    cookies = await first.context.cookies();
-    const { request } = first.context;
-    const made = await request.post("/api/tokens", { data: { name: "support person", role: "support" } });
-    const { token } = (await made.json()) as { token: string };
-    const second = await open();
-    await second.context.request.post("/api/session", { data: { token } });
-    supportCookies = await second.context.cookies();
   });
 
   test("the calendar says of each day how it stands, in words, signs and colour, and in one sentence of them all", async () => {
@@ -199,7 +178,7 @@ describe.skipIf(isSkipped)("completeness in a browser", () => {
   });
 
   test("support sees everything, and why it may order and take away nothing", async () => {
-    const page = await at("/completeness", {}, supportCookies);
+    const page = await at("/completeness", {}, "support");
     await page.locator(".calendar").waitFor();
     await page.getByText("Only the roles compliance and admin may order a check.").waitFor();
     expect(await page.getByRole("link", { name: "CSV", exact: true }).count()).toBe(0);

@@ -1,12 +1,22 @@
+import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, expect } from "vitest";
+import type { TokenRole } from "../../src/views/contract.ts";
 import type { BrowserStart } from "./browser.ts";
-import { type Look, type OpenedPage, openPage, type PageWorld } from "./page-world.ts";
+import { type Look, makeToken, type OpenedPage, openPage, type PageWorld, signIn } from "./page-world.ts";
+
+type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>;
 
 export interface OpenedPages {
   /** Opens a fresh browser profile, not signed in, until the test under way ends. */
   open(look?: Partial<Look>): Promise<OpenedPage>;
   /** The same until the last test ends: a load in a fresh profile costs 0.6 s of CPU, the next one in an open page 0.3 s. */
   openForAll(look?: Partial<Look>): Promise<OpenedPage>;
+  /** The cookies of a session with this role, an admin's by default: one for all pages, since signing in is limited to some times a minute. */
+  session(role?: TokenRole): Promise<Cookies>;
+  /** Opens a page of that session, until the test under way ends. */
+  openSignedIn(look?: Partial<Look>, role?: TokenRole): Promise<OpenedPage>;
+  /** The same, at an address. */
+  at(path: string, look?: Partial<Look>, role?: TokenRole): Promise<Page>;
   /** Those of the test under way. */
   opened: readonly OpenedPage[];
 }
@@ -22,6 +32,7 @@ export function keepPages(
 ): OpenedPages {
   const opened: OpenedPage[] = [];
   const openedForAll: OpenedPage[] = [];
+  const sessions = new Map<TokenRole, Promise<Cookies>>();
 
   afterAll(async () => {
     if ("browser" in started) await started.browser.close();
@@ -40,9 +51,33 @@ export function keepPages(
     pages.push(page);
     return page;
   };
+  const open: OpenedPages["open"] = async (look) => openInto(opened, look);
+
+  async function beginSession(role: TokenRole): Promise<Cookies> {
+    const page = await open();
+    await signIn(page, role === "admin" ? world().adminToken : await makeToken(world(), role));
+    return page.context.cookies();
+  }
+  const session: OpenedPages["session"] = async (role = "admin") => {
+    const begun = sessions.get(role) ?? beginSession(role);
+    sessions.set(role, begun);
+    return begun;
+  };
+  const openSignedIn: OpenedPages["openSignedIn"] = async (look, role) => {
+    const page = await open(look);
+    await page.context.addCookies(await session(role));
+    return page;
+  };
   return {
     opened,
-    open: async (look) => openInto(opened, look),
+    open,
     openForAll: async (look) => openInto(openedForAll, look),
+    session,
+    openSignedIn,
+    async at(path, look, role) {
+      const { page } = await openSignedIn(look, role);
+      await page.goto(path);
+      return page;
+    },
   };
 }

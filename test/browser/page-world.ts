@@ -5,6 +5,7 @@ import { type ApiDouble, startApiDouble } from "../../src/simulator/api-double.t
 import { simulatePosts } from "../../src/simulator/posts.ts";
 import type { TrafficOptions } from "../../src/simulator/traffic.ts";
 import { encodeBody, encodeItem, webhookHeaders } from "../../src/simulator/wire.ts";
+import type { TokenRole } from "../../src/views/contract.ts";
 import { makeDataDir, removeDataDir, type ServiceProcess, startServiceProcess } from "../service-process.ts";
 
 export type Item = Record<string, unknown>;
@@ -139,10 +140,22 @@ export async function openPage({ browser, world, look = {}, scale = 1 }: OpenOpt
   return { context, page, complaints };
 }
 
-/** Signs in with the token through the page's own API, without the detour over the login page. */
-export async function signIn({ context }: OpenedPage, world: PageWorld): Promise<void> {
-  const response = await context.request.post("/api/session", { data: { token: world.adminToken } });
+/** Signs in with a token through the page's own API, without the detour over the login page. */
+export async function signIn({ context }: OpenedPage, token: string): Promise<void> {
+  const response = await context.request.post("/api/session", { data: { token } });
   if (!response.ok()) throw new Error(`signing in answered ${response.status()}`);
+}
+
+/** Makes a token with this role, of the same name. */
+export async function makeToken({ service, adminToken }: PageWorld, role: TokenRole): Promise<string> {
+  const response = await fetch(`${service.url}/api/tokens`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+    body: JSON.stringify({ name: role, role }),
+  });
+  if (!response.ok) throw new Error(`making a token answered ${response.status}`);
+  const { token } = (await response.json()) as { token: string };
+  return token;
 }
 
 let sequence = 0;

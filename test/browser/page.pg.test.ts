@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "./browser.ts";
 import { everyLook } from "./every-look.ts";
 import { keepPages } from "./opened-pages.ts";
-import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld, VIEWPORTS } from "./page-world.ts";
+import { itemOf, type PageWorld, startPageWorld, VIEWPORTS } from "./page-world.ts";
 
 /** The page in a real browser against the real service: signed webhooks in, words and figures out. */
 
@@ -42,25 +42,12 @@ const placesOf = (page: Page): Promise<string[]> =>
 
 describe.skipIf(isSkipped)(`the page in a browser${isSkipped ? ` (${started.reason})` : ""}`, () => {
   let world: PageWorld;
-  const { open, opened } = keepPages(started, () => world);
-  /** Of one session for all pages: signing in is limited to some times a minute. */
-  let cookies: Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
-
-  /** A signed-in page at an address. */
-  async function at(path: string, look: Partial<Look> = {}): Promise<Page> {
-    const { page, context } = await open(look);
-    await context.addCookies(cookies);
-    await page.goto(path);
-    return page;
-  }
+  const { open, opened, at } = keepPages(started, () => world);
 
   beforeAll(async () => {
     if (!existsSync(join(BUILT, "index.html"))) throw new Error("the page is not built: npx vite build web");
     await mkdir(SCREENSHOTS, { recursive: true });
     world = await startPageWorld();
-    const first = await open();
-    await signIn(first, world);
-    cookies = await first.context.cookies();
   });
 
   const figure = (page: Page, name: string): Promise<string | undefined> =>

@@ -2,11 +2,12 @@ import { generateKeyPairSync } from "node:crypto";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { encodeBody, encodeItem, webhookHeaders } from "../../src/simulator/wire.ts";
+import type { TokenRole } from "../../src/views/contract.ts";
 import { startBrowser } from "./browser.ts";
 import { daysAgo, seedYear } from "./completeness-year.ts";
 import { CUSTOMER, postCampaign, postInvoice, postReset, RESET_REFUSAL } from "./demo-shop.ts";
 import { keepPages } from "./opened-pages.ts";
-import { itemOf, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { itemOf, type PageWorld, startPageWorld } from "./page-world.ts";
 
 /**
  * What the three people ask, answered from a made-up shop by the page alone, each with a role of their own, in both
@@ -15,8 +16,6 @@ import { itemOf, type OpenedPage, type PageWorld, signIn, startPageWorld } from 
 
 const EVENTS = 1_500;
 const REPAIRED = { daysAgo: 3, state: "repaired", count: 37 } as const;
-const ROLES = ["support", "compliance", "admin"] as const;
-type Role = (typeof ROLES)[number];
 
 const WORDS = {
   en: {
@@ -101,14 +100,11 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 
 describe.skipIf(isSkipped)("what people ask is answered by the page alone", () => {
   let world: PageWorld;
-  const { open } = keepPages(started, () => world);
-  const cookies = new Map<Role, Awaited<ReturnType<OpenedPage["context"]["cookies"]>>>();
+  const { openSignedIn, at } = keepPages(started, () => world);
 
   /** Where everybody's day begins: the live page, signed in. */
-  async function begin(role: Role, language: keyof typeof WORDS): Promise<{ page: Page; hands: Hands }> {
-    const { page, context } = await open({ language });
-    await context.addCookies(cookies.get(role) ?? []);
-    await page.goto("/");
+  async function begin(role: TokenRole, language: keyof typeof WORDS): Promise<{ page: Page; hands: Hands }> {
+    const page = await at("/", { language }, role);
     await page.locator('[data-figure="lost"][data-value]').waitFor();
     return { page, hands: handsOn(page) };
   }
@@ -133,16 +129,7 @@ describe.skipIf(isSkipped)("what people ask is answered by the page alone", () =
     await seedYear(world, { days: 20, special: [REPAIRED], messageId: id });
     expect(await postWithAnotherKey()).toBe(401);
 
-    const admin = await open();
-    await signIn(admin, world);
-    const { request } = admin.context;
-    for (const role of ROLES) {
-      const made = await request.post("/api/tokens", { data: { name: role, role } });
-      const { token } = (await made.json()) as { token: string };
-      const own = await open();
-      await own.context.request.post("/api/session", { data: { token } });
-      cookies.set(role, await own.context.cookies());
-    }
+    const { request } = (await openSignedIn()).context;
     // What happens within seconds of its cause: subjects from SendGrid, and the alert.
     const seen = async (path: string): Promise<string> => (await request.get(path)).text();
     const until = { timeout: 60_000, interval: 250 };

@@ -91,7 +91,7 @@ async function take(browser: Browser, world: PageWorld, picture: Picture): Promi
   const { name, look, path, content } = picture;
   const opened = await openPage({ browser, world, look });
   try {
-    await signIn(opened, world);
+    await signIn(opened, world.adminToken);
     const { page } = opened;
     const isWhole = async (): Promise<void> => {
       // The foot of the rail names versions as soon as the first status is there.

@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
-import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { violationsInEveryLook } from "./accessibility.ts";
 import { startBrowser } from "./browser.ts";
 import { keepPages } from "./opened-pages.ts";
-import { itemOf, type Look, type OpenedPage, type PageWorld, signIn, startPageWorld } from "./page-world.ts";
+import { itemOf, type PageWorld, startPageWorld } from "./page-world.ts";
 
 /** What support and operations do all day: watch, search, look a person up, by keyboard, on every paper, in an outage. */
 
@@ -17,18 +16,7 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 
 describe.skipIf(isSkipped)("the workspace in a browser", () => {
   let world: PageWorld;
-  const { open, opened } = keepPages(started, () => world);
-  /** Of one session for all pages: signing in is limited to some times a minute. */
-  let cookies: Awaited<ReturnType<OpenedPage["context"]["cookies"]>>;
-
-  /** A signed-in page at an address. */
-  async function at(path: string, look: Partial<Look> = {}): Promise<Page> {
-    const { page, context } = await open(look);
-    await context.addCookies(cookies);
-    await page.goto(path);
-    return page;
-  }
-
+  const { open, opened, at } = keepPages(started, () => world);
   /** What Chrome writes to the console for every answer that is no 2xx is asked for by some tests. */
   function expectComplaints(pattern: RegExp): void {
     for (const { complaints } of opened) {
@@ -49,9 +37,6 @@ describe.skipIf(isSkipped)("the workspace in a browser", () => {
       mail("four", "dropped", 20, { reason: "Bounced Address" }),
     ]);
     await world.post([itemOf("else", "delivered", { email: "other@example.com" })]);
-    const first = await open();
-    await signIn(first, world);
-    cookies = await first.context.cookies();
   });
 
   test("the course of events is drawn by kind, grows by itself, and can be read by keyboard", async () => {
