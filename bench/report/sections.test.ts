@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { KeptResult } from "../results.ts";
 import { fillPage } from "./docs.ts";
-import { renderPlot, renderSection } from "./sections.ts";
+import { renderPlot, renderSection, renderSummary } from "./sections.ts";
 
 const RESULT: KeptResult = {
   scenario: "intake",
@@ -57,10 +57,26 @@ describe("the page of figures", () => {
   it("is filled between a scenario's marks, and says what was not measured", () => {
     const page =
       "before\n<!-- figures: intake -->\nstale\n<!-- end -->\n<!-- figures: burst -->\nstale\n<!-- end -->\nafter\n";
-    const filled = fillPage(page, new Map([["intake", RESULT]]));
+    const filled = fillPage(page, new Map([["intake", RESULT]]), renderSection);
     expect(filled).not.toContain("stale");
     expect(filled).toMatch(/<!-- figures: burst -->\nNot measured yet\.\n<!-- end -->\nafter\n$/);
-    expect(fillPage(filled, new Map([["intake", RESULT]]))).toBe(filled);
+    expect(fillPage(filled, new Map([["intake", RESULT]]), renderSection)).toBe(filled);
+  });
+
+  it("has a short form with the medians of Holdfast as a whole and of the others, as far as they were measured", () => {
+    const all = {
+      subject: "holdfast-all",
+      case: "B=1",
+      metric: "events",
+      unit: "events/s",
+      values: [3_000, 9_000, 4_000],
+    };
+    expect(renderSummary({ ...RESULT, measurements: [...RESULT.measurements, all] }).split("\n")).toEqual([
+      "| events/s, 2 cores (Test <1>), 2026-11-29 | 1 per POST |",
+      "|---|---|",
+      "| Holdfast, all roles | 4,000 |",
+      "| Django system | 200 |",
+    ]);
   });
 
   it("has a bar for each subject that was measured, longer for more", () => {

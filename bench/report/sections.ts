@@ -3,17 +3,17 @@ import type { Comparison, Measurement } from "../recorder.ts";
 import type { KeptResult } from "../results.ts";
 import { plotBars } from "./plot.ts";
 
-/** What of a result goes into docs/performance.md. */
+/** What of a result goes into docs/performance.md and the README. */
 
 /** In the order of the table and of the bars. */
 const INTAKE_SUBJECTS = [
-  { name: "holdfast-intake", label: "Holdfast, intake alone", colour: "#2f81f7" },
-  { name: "holdfast-all", label: "Holdfast, all roles", colour: "#79b8ff" },
-  { name: "django", label: "Django system", colour: "#d1702b" },
-  { name: "anymail", label: "behind django-anymail", colour: "#e3a06f" },
-  { name: "express", label: "Express", colour: "#8957e5" },
-  { name: "limit-append", label: "limit (a): append", colour: "#6e7681" },
-  { name: "limit-http", label: "limit (d): bare HTTP", colour: "#a5acb5" },
+  { name: "holdfast-intake", label: "Holdfast, intake alone", colour: "#2f81f7", isInSummary: false },
+  { name: "holdfast-all", label: "Holdfast, all roles", colour: "#79b8ff", isInSummary: true },
+  { name: "django", label: "Django system", colour: "#d1702b", isInSummary: true },
+  { name: "anymail", label: "behind django-anymail", colour: "#e3a06f", isInSummary: false },
+  { name: "express", label: "Express", colour: "#8957e5", isInSummary: true },
+  { name: "limit-append", label: "limit (a): append", colour: "#6e7681", isInSummary: false },
+  { name: "limit-http", label: "limit (d): bare HTTP", colour: "#a5acb5", isInSummary: false },
 ] as const;
 
 /** The section of one scenario: when and where it was measured, the goals, and the figures. */
@@ -25,12 +25,26 @@ export function renderSection(result: KeptResult): string {
   return lines.join("\n");
 }
 
+/** The intake scenario for the README: what the whole of Holdfast acknowledges, and what the others do. */
+export function renderSummary(result: KeptResult): string {
+  const cases = casesOf(result);
+  const rows = INTAKE_SUBJECTS.filter(({ isInSummary }) => isInSummary).flatMap(({ name, label }) => {
+    const cells = cases.map((inCase) => valuesOf(result, name, inCase, "events"));
+    if (cells.includes(undefined)) return [];
+    return [`| ${label} | ${cells.map((values = []) => format(median(values))).join(" | ")} |`];
+  });
+  const { machine, startedAt } = result;
+  return [
+    ...intakeHead(`events/s, ${machine.cores} cores (${machine.cpu}), ${startedAt.slice(0, 10)}`, cases),
+    ...rows,
+  ].join("\n");
+}
+
 /** The plot of the intake scenario; undefined for the others. */
 export function renderPlot(result: KeptResult): string | undefined {
   if (result.scenario !== "intake") return undefined;
   const present = INTAKE_SUBJECTS.filter(({ name }) => result.measurements.some(({ subject }) => subject === name));
-  const cases = [...new Set(result.measurements.map((measurement) => measurement.case))];
-  const groups = cases.map((inCase) => ({
+  const groups = casesOf(result).map((inCase) => ({
     label: `${inCase.replace("B=", "")} per POST`,
     values: present.map(({ name }) => {
       const values = valuesOf(result, name, inCase, "events");
@@ -79,7 +93,7 @@ function verdict(reached: boolean | undefined): string {
 }
 
 function intakeTable(result: KeptResult): string[] {
-  const cases = [...new Set(result.measurements.map((measurement) => measurement.case))];
+  const cases = casesOf(result);
   const rows = INTAKE_SUBJECTS.flatMap(({ name, label }) => {
     const cells = cases.map((inCase) => {
       const events = valuesOf(result, name, inCase, "events");
@@ -92,8 +106,17 @@ function intakeTable(result: KeptResult): string[] {
     });
     return cells.every((cell) => cell === "–") ? [] : [`| ${label} | ${cells.join(" | ")} |`];
   });
+  return [...intakeHead("events/s", cases), ...rows];
+}
+
+function intakeHead(what: string, cases: readonly string[]): string[] {
   const heads = cases.map((inCase) => `${inCase.replace("B=", "")} per POST`);
-  return [`| events/s | ${heads.join(" | ")} |`, `|---|${"---|".repeat(cases.length)}`, ...rows];
+  return [`| ${what} | ${heads.join(" | ")} |`, `|---|${"---|".repeat(cases.length)}`];
+}
+
+/** In the order in which they were measured. */
+function casesOf({ measurements }: KeptResult): string[] {
+  return [...new Set(measurements.map((measurement) => measurement.case))];
 }
 
 function figureTable(measurements: readonly Measurement[]): string[] {
