@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 // Runs before every command of this checkout: `node scripts/bootstrap.mjs COMMAND [ARGUMENT …]`.
 // A fresh clone has nothing but the system's Node (20 or newer) and npm, so this file and those of setup/ use nothing
-// else: plain JavaScript, no dependencies. They install what is missing, build the page where it is out of date, and
-// hand over to the Node that the checkout brings. What they have to say goes to standard error: standard output
-// belongs to the command.
+// else: plain JavaScript, no dependencies. They install what is missing, build the page and compile the sources where
+// they changed, and hand over to the Node that the checkout brings. What they have to say goes to standard error:
+// standard output belongs to the command.
 import { join } from "node:path";
 import { endLike, runChild } from "./setup/child.mjs";
+import { compiledIsCurrent, compileSources } from "./setup/compile.mjs";
 import { installationIsCurrent, install } from "./setup/install.mjs";
 import { withLock } from "./setup/lock.mjs";
 import { findNode, NODE_ARGS, NODE_ENV } from "./setup/node.mjs";
@@ -16,25 +17,25 @@ import { Interrupted, ROOT, SetupFailed, say } from "./setup/root.mjs";
  * @typedef {object} Command
  * @property {string} script what to run, from the checkout's root
  * @property {string[]} [first] arguments before those of the person
- * @property {boolean | ((args: string[]) => boolean)} [page] whether it serves the page
+ * @property {boolean | ((args: string[]) => boolean)} [serves] whether it starts the service with its page
  * @property {boolean} [tests] whether its last line is the tests' count, whatever happens
  */
 
 /** @type {Readonly<Record<string, Command>>} */
 const COMMANDS = {
-  start: { script: "src/cli.ts", first: ["start"], page: true },
-  demo: { script: "src/cli.ts", first: ["demo"], page: true },
-  holdfast: { script: "src/cli.ts", page: (args) => args[0] === "start" || args[0] === "demo" },
-  test: { script: "scripts/test.ts", page: true, tests: true },
+  start: { script: "src/cli.ts", first: ["start"], serves: true },
+  demo: { script: "src/cli.ts", first: ["demo"], serves: true },
+  holdfast: { script: "src/cli.ts", serves: (args) => args[0] === "start" || args[0] === "demo" },
+  test: { script: "scripts/test.ts", serves: true, tests: true },
   check: { script: "scripts/check.ts", tests: true },
   format: { script: "node_modules/oxfmt/bin/oxfmt" },
   lint: { script: "node_modules/oxlint/bin/oxlint" },
   types: { script: "scripts/check.ts", first: ["types"] },
   schema: { script: "scripts/schema.ts" },
-  screenshots: { script: "test/browser/screenshots.ts", page: true },
+  screenshots: { script: "test/browser/screenshots.ts", serves: true },
   torture: { script: "torture/main.ts" },
   // Its live scenario looks at the page.
-  bench: { script: "bench/main.ts", page: true },
+  bench: { script: "bench/main.ts", serves: true },
   "env-example": { script: "scripts/env-example.ts" },
 };
 
@@ -71,14 +72,15 @@ try {
  * @returns {Promise<string>} the Node to run it with
  */
 async function setUp(wanted, wantedArgs) {
-  const needsPage = typeof wanted.page === "function" ? wanted.page(wantedArgs) : wanted.page === true;
-  const isReady = () => installationIsCurrent() && (!needsPage || pageIsCurrent());
+  const serves = typeof wanted.serves === "function" ? wanted.serves(wantedArgs) : wanted.serves === true;
+  const isReady = () => installationIsCurrent() && (!serves || (pageIsCurrent() && compiledIsCurrent()));
   if (isReady()) return findNode();
   return withLock(async (lock) => {
     // Whoever held the lock before may have done it all.
     if (!installationIsCurrent()) await install(lock);
     const node = findNode();
-    if (needsPage && !pageIsCurrent()) await buildPage(node, lock);
+    if (serves && !pageIsCurrent()) await buildPage(node, lock);
+    if (serves && !compiledIsCurrent()) await compileSources(node, lock);
     return node;
   });
 }

@@ -94,6 +94,31 @@ describe("a page", () => {
   });
 });
 
+describe("sources", () => {
+  it("are compiled ahead for the commands that start the service, and again when they change, but not for a test of them", async () => {
+    await run("holdfast", "migrate");
+    expect(await checkout.runs("cli")).toBe(0);
+    await run("start");
+    expect(await checkout.runs("cli")).toBe(1);
+    await checkout.write("src/deep/more.test.ts", "a test");
+    await run("demo");
+    expect(await checkout.runs("cli")).toBe(1);
+    await checkout.write("src/deep/more.ts", "");
+    expect(await run("start")).toMatchObject(READY);
+    expect(await checkout.runs("cli")).toBe(2);
+    await checkout.remove("node_modules");
+    await run("start");
+    expect(await checkout.runs("cli")).toBe(3);
+  });
+
+  it("that cannot be loaded keep no command from saying so itself", async () => {
+    await checkout.write("src/cli.ts", "throw new Error('not like this')");
+    const ended = await run("start");
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr.match(/Error: not like this/gu)).toHaveLength(1);
+  });
+});
+
 describe("two at once", () => {
   it("install once, the second waiting for the first and saying so", async () => {
     await checkout.write("hold", "");

@@ -13,8 +13,8 @@ export interface FakeCheckout {
   start(command: string, ...args: string[]): Run;
   write(file: string, text: string): Promise<void>;
   remove(file: string): Promise<void>;
-  /** How often npm and vite ran. */
-  runs(tool: "npm" | "vite"): Promise<number>;
+  /** How often npm and vite ran, and the command line only to be loaded. */
+  runs(tool: "npm" | "vite" | "cli"): Promise<number>;
   /** Ends what still runs and removes the folder. */
   stop(): Promise<void>;
 }
@@ -77,6 +77,7 @@ fs.copyFileSync("web/index.html", folder + "/index.html");
 
 /** Says what it was given. With \`wait\` it counts the signals it gets and ends shortly after the first, with their number. */
 const CLI = `
+if (process.argv[2] === "--version") require("node:fs").appendFileSync("cli.runs", process.pid + "\\n");
 console.log(JSON.stringify(process.argv.slice(2)));
 if (process.argv[2] === "exit") process.exit(Number(process.argv[3]));
 if (process.argv[2] === "die") process.kill(process.pid, "SIGTERM");
