@@ -31,9 +31,11 @@ export function renderSection(result: KeptResult): string {
 export function renderSummary(result: KeptResult): string {
   const cases = casesOf(result);
   const rows = INTAKE_SUBJECTS.filter(({ name }) => SYSTEMS.has(name)).flatMap(({ name, label }) => {
-    const cells = cases.map((inCase) => valuesOf(result, name, inCase, "events"));
-    if (cells.includes(undefined)) return [];
-    return [`| ${label} | ${cells.map((values = []) => format(median(values))).join(" | ")} |`];
+    const cells = cases.flatMap((inCase) => {
+      const events = valuesOf(result, name, inCase, "events");
+      return events === undefined ? [] : [format(median(events))];
+    });
+    return cells.length === cases.length ? [`| ${label} | ${cells.join(" | ")} |`] : [];
   });
   const { machine, startedAt } = result;
   return [

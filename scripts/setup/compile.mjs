@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
-import { accessSync, constants, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { runChild, stopUnlessDone } from "./child.mjs";
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runChild } from "./child.mjs";
+import { filesIn, hashFiles } from "./hash.mjs";
 import { NODE_ARGS, NODE_ENV } from "./node.mjs";
-import { ROOT } from "./root.mjs";
+import { Interrupted, ROOT } from "./root.mjs";
 
 const SOURCE = join(ROOT, "src");
 /** Loads the service and all commands, and does nothing. */
@@ -19,7 +19,7 @@ export function compiledIsCurrent() {
     return true;
   }
   try {
-    return readFileSync(STAMP, "utf8") === sourcesHash();
+    return readFileSync(STAMP, "utf8") === hashFiles(filesIn(SOURCE));
   } catch {
     return false;
   }
@@ -33,28 +33,16 @@ export function compiledIsCurrent() {
  * @param {import("./lock.mjs").Lock} lock
  */
 export async function compileSources(node, lock) {
-  const hash = sourcesHash();
+  const hash = hashFiles(filesIn(SOURCE));
   const outcome = await runChild(node, [...NODE_ARGS, ...LOAD], {
     hidden: true,
     cwd: ROOT,
     env: { ...process.env, ...NODE_ENV },
     onStart: lock.alsoHeldBy,
   });
+  if (outcome.interrupted !== undefined) throw new Interrupted(outcome.interrupted);
   // What cannot be loaded says so itself, when it is run.
-  if (outcome.code !== 0 && outcome.interrupted === undefined) return;
-  stopUnlessDone(outcome, "compiling the sources");
+  if (outcome.code !== 0) return;
   mkdirSync(NODE_ENV.NODE_COMPILE_CACHE, { recursive: true });
   writeFileSync(STAMP, hash);
-}
-
-function sourcesHash() {
-  const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter(
-    (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"),
-  );
-  const hash = createHash("sha256");
-  for (const name of files.sort()) {
-    const content = readFileSync(join(SOURCE, name));
-    hash.update(`${relative(ROOT, join(SOURCE, name))}\0${content.length}\0`).update(content);
-  }
-  return hash.digest("hex");
 }

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { runChild, stopUnlessDone } from "./child.mjs";
+import { filesIn, hashFiles } from "./hash.mjs";
 import { ROOT, say } from "./root.mjs";
 
 const SOURCE = join(ROOT, "web");
@@ -50,14 +50,5 @@ export async function buildPage(node, lock) {
 
 /** A hash over all that the page is made of: its folder, the types it shares with the server, the dependencies. */
 function inputsHash() {
-  const folder = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
-    .map((name) => join(SOURCE, name))
-    .filter((file) => !/\.test\.tsx?$/u.test(file) && statSync(file).isFile())
-    .sort();
-  const hash = createHash("sha256");
-  for (const file of [...folder, join(ROOT, "src/views/contract.ts"), join(ROOT, "package-lock.json")]) {
-    const content = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
-    hash.update(`${relative(ROOT, file)}\0${content.length}\0`).update(content);
-  }
-  return hash.digest("hex");
+  return hashFiles([...filesIn(SOURCE), join(ROOT, "src/views/contract.ts"), join(ROOT, "package-lock.json")]);
 }

@@ -17,6 +17,7 @@ if (isSkipped) process.stderr.write(`\nThe browser test is SKIPPED: ${started.re
 describe.skipIf(isSkipped)("the workspace in a browser", () => {
   let world: PageWorld;
   const { open, opened, at } = keepPages(started, () => world);
+
   /** What Chrome writes to the console for every answer that is no 2xx is asked for by some tests. */
   function expectComplaints(pattern: RegExp): void {
     for (const { complaints } of opened) {
